@@ -2,7 +2,7 @@
 
 use super::{
     VERSION,
-    foreground::{Foreground, Signals},
+    foreground::{Signals, until_signal},
     output::print,
 };
 use crate::{
@@ -38,8 +38,8 @@ pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Progra
     let Demo { service, storage, folder, platform, .. } = demo;
     // A demo runs behind no load balancer.
     let notice = Some(Notice::Skipped);
-    let ended = Foreground { runtime, service, signals, storage, notice }.until_signal();
-    drop(platform);
+    let ended = until_signal(runtime, service, signals, &storage, notice);
+    drop((platform, storage));
     let removed = folder.close();
     ended?;
     removed.map_err(|error| failed(format_args!("cannot remove the temporary folder: {error}")))?;

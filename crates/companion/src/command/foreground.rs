@@ -1,11 +1,10 @@
-//! The life cycle shared by `serve` and `demo`: start, wait for a signal, stop.
+//! The life cycle shared by `serve` and `demo`: wait for a signal, stop.
 
 use crate::{
-    composition::{Composition, Storage},
-    configuration::Configuration,
-    error::{ProgramError, failed, refused},
-    service::{Listeners, Notice, Service},
-    supervisor::{self, PassedListeners},
+    composition::Storage,
+    error::{ProgramError, failed},
+    service::{Notice, Service},
+    supervisor,
 };
 use std::{io, time::Duration};
 use tokio::{
@@ -17,68 +16,36 @@ use tokio::{
 /// Upper bound of a shutdown.
 const STOP_DEADLINE: Duration = Duration::from_secs(5);
 
-const UNUSED_DASHBOARD: &str = "LISTEN_FDS: a listener for the dashboard was passed, but the dashboard is off\n    fix: \
-     set dashboard.listen and dashboard.url, or remove the socket from the unit";
-
-/// A service in this process, and the runtime it runs on.
-pub(super) struct Foreground {
-    pub(super) runtime: Runtime,
-    pub(super) service: Service,
-    pub(super) signals: Signals,
-    pub(super) storage: Storage,
-    /// Overrides the notice period that follows from the signal.
-    pub(super) notice: Option<Notice>,
-}
-
-impl Foreground {
-    /// Binds the configured listeners and serves the composition that `compose` returns.
-    pub(super) fn start(
-        configuration: &Configuration,
-        compose: impl AsyncFnOnce() -> Result<(Composition, Storage), ProgramError>,
-    ) -> Result<Self, ProgramError> {
-        let runtime = Runtime::new().map_err(failed)?;
-        let (composition, storage) = runtime.block_on(compose())?;
-        let passed = PassedListeners::take()?;
-        if passed.dashboard.is_some() && configuration.dashboard.listen.is_none() {
-            return Err(refused(UNUSED_DASHBOARD));
+/// Serves until a signal arrives, then stops, with this notice period or the one that follows from the signal.
+pub(super) fn until_signal(
+    runtime: Runtime,
+    mut service: Service,
+    mut signals: Signals,
+    storage: &Storage,
+    notice: Option<Notice>,
+) -> Result<(), ProgramError> {
+    let ended = runtime.block_on(async {
+        let of_signal = tokio::select! {
+            notice = signals.received() => notice,
+            error = service.failed() => return Err(failed(error)),
+        };
+        tracing::info!("stopping");
+        supervisor::stopping();
+        let stopped = async {
+            let stopped = service.stop_with(notice.unwrap_or(of_signal)).await;
+            storage.close().await;
+            stopped
+        };
+        tokio::select! {
+            stopped = timeout(STOP_DEADLINE, stopped) => match stopped {
+                Ok(stopped) => stopped,
+                Err(_) => Err(failed("stopping took too long; some requests were cut off")),
+            },
+            _ = signals.received() => Err(failed("a second signal arrived; requests in flight were cut off")),
         }
-        let listeners = Listeners::bind_others(configuration, passed, None)?;
-        // Signals are handled before "serving" is printed, so that a script that waits for that line can stop the
-        // service.
-        let (signals, service) = runtime.block_on(async {
-            let signals = Signals::listen().map_err(failed)?;
-            Ok::<_, ProgramError>((signals, Service::start(configuration, composition, listeners).await?))
-        })?;
-        Ok(Self { runtime, service, signals, storage, notice: None })
-    }
-
-    /// Serves until a signal arrives, then stops.
-    pub(super) fn until_signal(mut self) -> Result<(), ProgramError> {
-        let ended = self.runtime.block_on(async {
-            let notice = tokio::select! {
-                notice = self.signals.received() => notice,
-                error = self.service.failed() => return Err(failed(error)),
-            };
-            tracing::info!("stopping");
-            supervisor::stopping();
-            let stopped = async {
-                let stopped = self.service.stop_with(self.notice.unwrap_or(notice)).await;
-                self.storage.close().await;
-                stopped
-            };
-            tokio::select! {
-                stopped = timeout(STOP_DEADLINE, stopped) => match stopped {
-                    Ok(stopped) => stopped,
-                    Err(_) => Err(failed("stopping took too long; some requests were cut off")),
-                },
-                _ = self.signals.received() => {
-                    Err(failed("a second signal arrived; requests in flight were cut off"))
-                }
-            }
-        });
-        self.runtime.shutdown_background();
-        ended
-    }
+    });
+    runtime.shutdown_background();
+    ended
 }
 
 /// Listens for SIGTERM, SIGINT and SIGHUP from its creation on. SIGHUP stops the program, as when its terminal is

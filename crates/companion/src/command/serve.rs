@@ -1,55 +1,61 @@
 //! `companion serve`.
 
-use super::{VERSION, foreground::Foreground, output::print};
+use super::{
+    VERSION,
+    foreground::{Signals, until_signal},
+    output::print,
+};
 use crate::{
     composition::{Adapters, Composition, Keys, Storage, claim_serving_lock},
     configuration::{Configuration, KeyError, Loaded, LogFormat, StorageUrl},
-    error::ProgramError,
+    error::{ProgramError, failed},
     logging,
-    service::Service,
-    supervisor,
+    service::{Listeners, Service},
+    supervisor::{self, PassedListeners},
     system::SystemEntropy,
 };
+use tokio::runtime::Runtime;
 
 pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), ProgramError> {
     let configuration = &loaded.configuration;
     let format = logging::start(&configuration.log);
     warn(loaded);
-    let mut key_file = None;
-    let mut serving_lock = None;
-    let running = Foreground::start(configuration, async || {
-        let storage = Storage::open_or_create(&configuration.storage.url, create).await?;
-        Keys::check_ring(configuration, &storage.newest_sealed().await)?;
-        let keys = Keys::resolve(configuration, &SystemEntropy)?;
-        key_file.clone_from(&keys.management_file);
-        for file in Keys::open_to_others(configuration) {
-            tracing::warn!(
-                "other users of this machine can read a file with secrets; fix: chmod 600 {}",
-                file.display()
-            );
-        }
-        serving_lock = claim_serving_lock(&configuration.storage.url);
-        if serving_lock.as_ref().is_some_and(|(_, is_shared)| *is_shared) {
-            tracing::warn!(
-                "storage.url: another program serves from this SQLite file; both wait for each other's writes. Stop one of \
-                 them, or let several share a PostgreSQL server"
-            );
-        }
+    let runtime = Runtime::new().map_err(failed)?;
+    let storage = runtime.block_on(Storage::open_or_create(&configuration.storage.url, create))?;
+    Keys::check_ring(configuration, &runtime.block_on(storage.newest_sealed()))?;
+    let keys = Keys::resolve(configuration, &SystemEntropy)?;
+    for file in Keys::open_to_others(configuration) {
+        tracing::warn!(
+            "other users of this machine can read a file with secrets; fix: chmod 600 {}",
+            file.display()
+        );
+    }
+    let serving_lock = claim_serving_lock(&configuration.storage.url);
+    if serving_lock.as_ref().is_some_and(|(_, is_shared)| *is_shared) {
+        tracing::warn!(
+            "storage.url: another program serves from this SQLite file; both wait for each other's writes. Stop one of \
+             them, or let several share a PostgreSQL server"
+        );
+    }
+    // Signals are handled before "serving" is printed, so that a script that waits for that line can stop the service.
+    let (signals, service) = runtime.block_on(async {
         let adapters = Adapters::choose(configuration, &storage)?;
         let composition = Composition::new(configuration, &adapters, &keys);
-        Ok((composition, storage))
+        let listeners = Listeners::bind_others(configuration, PassedListeners::take()?, None)?;
+        let signals = Signals::listen().map_err(failed)?;
+        Ok::<_, ProgramError>((signals, Service::start(configuration, composition, listeners).await?))
     })?;
-    let key = match key_file {
+    let key = match keys.management_file {
         Some(file) => format!("in the file {}", file.display()),
         None if configuration.management.key.is_some() || !configuration.management.keys.0.is_empty() => {
             "as configured".to_owned()
         }
         None => "none is set; set COMPANION_MANAGEMENT__KEY to use the management API".to_owned(),
     };
-    announce(format, configuration, &running.service, &key)?;
+    announce(format, configuration, &service, &key)?;
     supervisor::ready();
-    running.runtime.spawn(supervisor::feed_watchdog(running.service.management_address()));
-    let ended = running.until_signal();
+    runtime.spawn(supervisor::feed_watchdog(service.management_address()));
+    let ended = until_signal(runtime, service, signals, &storage, None);
     drop(serving_lock);
     ended?;
     match format {

@@ -2,7 +2,7 @@
 
 use crate::{
     configuration::{Configuration, Key, ListenAddress},
-    error::{ProgramError, failed},
+    error::{ProgramError, failed, refused},
     supervisor::PassedListeners,
 };
 use companion_http::{MAX_EXCESS_CONNECTIONS, ServerLimits};
@@ -47,6 +47,9 @@ impl Listeners {
             }),
         };
         let listen = configuration.dashboard.listen.as_ref();
+        if dashboard.is_some() && listen.is_none() {
+            return Err(refused(UNUSED_DASHBOARD));
+        }
         Ok(Self {
             public: or_bind(public, "http.listen", &configuration.http.listen)?,
             management: or_bind(management, "management.listen", &configuration.management.listen)?,
@@ -56,6 +59,9 @@ impl Listeners {
         })
     }
 }
+
+const UNUSED_DASHBOARD: &str = "LISTEN_FDS: a listener for the dashboard was passed, but the dashboard is off\n    fix: \
+     set dashboard.listen and dashboard.url, or remove the socket from the unit";
 
 /// Returns how to correct an address that cannot be bound.
 fn another_port(key: &str, address: &ListenAddress, error: &io::Error) -> String {
