@@ -4,7 +4,6 @@
 //! schema`, suggestions for unknown keys, and the check of `docs/configuration.md`. To add a key, add a line; a new
 //! type of value implements [`Setting`].
 
-use self::Fallback::{Empty, Made, Value, Without};
 use super::{
     addresses::{AddressRange, ListenAddress, RedirectUri, SiteUrl},
     appearance::{Features, PermissionWords},
@@ -70,144 +69,142 @@ macro_rules! keys {
 keys! {
     /// The public API.
     http: Http {
-        listen: ListenAddress = Value("\"127.0.0.1:8080\""),
+        listen: ListenAddress = value("\"127.0.0.1:8080\""),
             "Host and port of the public API; port 0 takes a free one.";
-        allowed_origins: Vec<Origin> = Empty { example: "[\"https://dashboard.example\"]" },
+        allowed_origins: Vec<Origin> = empty_list("[\"https://dashboard.example\"]"),
             "Origins of web pages whose scripts may call the public API.";
-        trusted_proxies: Vec<AddressRange> = Empty { example: "[\"10.0.0.0/8\"]" },
+        trusted_proxies: Vec<AddressRange> = empty_list("[\"10.0.0.0/8\"]"),
             "Addresses of reverse proxies whose word about the client's address counts.";
-        sign_out: bool = Value("false"),
+        sign_out: bool = value("false"),
             "Whether `DELETE /auth` ends a session.";
-        settings: bool = Value("false"),
+        settings: bool = value("false"),
             "Whether the public API has `GET` and `PATCH /guilds/{guild}/settings`.";
-        workers: Option<NonZeroU32> = Without { words: "one for each processor core", example: "2" },
+        workers: Option<NonZeroU32> = without("one for each processor core", "2"),
             "Threads that answer public requests.";
-        tls_certificate: Option<PathBuf> = Without { words: "none: plain HTTP", example: "\"fullchain.pem\"" },
+        tls_certificate: Option<PathBuf> = without("none: plain HTTP", "\"fullchain.pem\""),
             "File with the certificate of the public API and the dashboard, and those of its issuers, in PEM; read again when it \
              changes.";
-        tls_key: Option<PathBuf> = Without { words: "none: plain HTTP", example: "\"privkey.pem\"" },
+        tls_key: Option<PathBuf> = without("none: plain HTTP", "\"privkey.pem\""),
             "File with the private key of that certificate, in PEM; read again when it changes.";
     }
     /// The management API.
     management: Management {
-        listen: ListenAddress = Value("\"127.0.0.1:8081\""),
+        listen: ListenAddress = value("\"127.0.0.1:8081\""),
             "Host and port of the management API; port 0 takes a free one.";
-        key: Option<ManagementKeys> = Made,
+        key: Option<ManagementKeys> = MADE,
             "Key of the management API, 16 characters or more, or a list of keys that all open it.";
-        keys: ScopedKeys = Empty { example: "{ bot = { key_file = \"bot.key\", scopes = [\"feed\"] } }" },
+        keys: ScopedKeys = empty_table("{ bot = { key_file = \"bot.key\", scopes = [\"feed\"] } }"),
             "Keys for a part of the management API: a table from a name to `key` or `key_file` and `scopes`, out of `feed`, \
              `people` and `metrics`. With one of these no `management.key` is made.";
     }
     /// The dashboard.
     dashboard: Dashboard {
-        listen: Option<ListenAddress> = Without { words: "none: it is off", example: "\"127.0.0.1:8082\"" },
+        listen: Option<ListenAddress> = without("none: it is off", "\"127.0.0.1:8082\""),
             "Host and port of the dashboard; port 0 takes a free one.";
-        url: Option<SiteUrl> = Without { words: "none", example: "\"https://dashboard.example\"" },
+        url: Option<SiteUrl> = without("none", "\"https://dashboard.example\""),
             "Address of the dashboard as browsers see it: https, or http on loopback. The platform sends users back to \
              `/callback` there.";
-        name: Line<64> = Value("\"Companion\""),
+        name: Line<64> = value("\"Companion\""),
             "What the bot is called on its pages.";
-        invite_url: Option<WebUrl> = Without { words: "none", example: "\"https://bot.example/invite\"" },
+        invite_url: Option<WebUrl> = without("none", "\"https://bot.example/invite\""),
             "Where the bot is invited to a guild.";
-        support_url: Option<WebUrl> = Without { words: "none", example: "\"https://bot.example/support\"" },
+        support_url: Option<WebUrl> = without("none", "\"https://bot.example/support\""),
             "Where people get help.";
-        permissions: PermissionWords = Empty {
-            example: "{ SESSION_STARTER = { label = \"Shift lead\", about = \"Starts and ends shifts.\", group = \"Shifts\" }, ERLC_LINKED = false }"
-        },
+        permissions: PermissionWords = empty_table(
+            "{ SESSION_STARTER = { label = \"Shift lead\", about = \"Starts and ends shifts.\", group = \"Shifts\" }, ERLC_LINKED = false }"
+        ),
             "Permissions in the bot's own words: a table from a permission to `label`, `about` and `group`, of which any may be \
              left out, or to `false`, which hides it.";
-        tagline: Option<Line<160>> = Without { words: "none", example: "\"Runs your roleplay server.\"" },
+        tagline: Option<Line<160>> = without("none", "\"Runs your roleplay server.\""),
             "What the bot is for, in a sentence of at most 160 characters: on the home page and in previews of links.";
-        logo_file: Option<PathBuf> = Without { words: "none: ours", example: "\"logo.svg\"" },
+        logo_file: Option<PathBuf> = without("none: ours", "\"logo.svg\""),
             "File with the logo: PNG, SVG or WebP of at most 64 KiB, read at the start.";
-        accent: Option<Accent> = Without { words: "none: ours", example: "\"#3a3fd0\"" },
+        accent: Option<Accent> = without("none: ours", "\"#3a3fd0\""),
             "Colour of buttons and links, as `#RRGGBB`, dark enough to be read on light pages; the dark theme has a lighter one.";
-        features: Features = Empty { example: "[{ title = \"Settings\", text = \"Change them in a browser.\" }]" },
+        features: Features = empty_list("[{ title = \"Settings\", text = \"Change them in a browser.\" }]"),
             "What the bot can do, for the home page: up to six of `title` and `text`.";
     }
     /// Storage.
     storage: Storage {
-        url: StorageUrl = Value("\"sqlite:companion.db\""),
+        url: StorageUrl = value("\"sqlite:companion.db\""),
             "`sqlite:PATH`, `postgres://…`, or `memory:`, which forgets everything when the program ends.";
     }
     /// The identity provider.
     identity: Identity {
-        provider: Provider = Value("\"discord\""),
+        provider: Provider = value("\"discord\""),
             "The chat platform that signs users in.";
-        client_id: Option<ClientId> = Without { words: "none", example: "\"123456789012345678\"" },
+        client_id: Option<ClientId> = without("none", "\"123456789012345678\""),
             "Client id of the platform's application.";
-        client_secret: Option<Secret> = Without { words: "none", example: "\"the-client-secret\"" },
+        client_secret: Option<Secret> = without("none", "\"the-client-secret\""),
             "Client secret of the platform's application.";
-        redirect_uri: Option<RedirectUri> =
-            Without { words: "none", example: "\"https://dashboard.example/callback\"" },
+        redirect_uri: Option<RedirectUri> = without("none", "\"https://dashboard.example/callback\""),
             "Where the platform sends users back to: one URL, or a table from origin to URL with a `default`.";
-        keep_tokens: bool = Value("true"),
+        keep_tokens: bool = value("true"),
             "Whether platform tokens are kept, sealed, so that the list of guilds can be refreshed. Without them a sign-in \
              needs the list.";
-        api_url: WebUrl = Value("\"https://discord.com/api/v10\""),
+        api_url: WebUrl = value("\"https://discord.com/api/v10\""),
             "Address of the platform's API.";
-        authorize_url: WebUrl = Value("\"https://discord.com/oauth2/authorize\""),
+        authorize_url: WebUrl = value("\"https://discord.com/oauth2/authorize\""),
             "Where the platform asks users whether they want to sign in, for the dashboard.";
-        cdn_url: WebUrl = Value("\"https://cdn.discordapp.com\""),
+        cdn_url: WebUrl = value("\"https://cdn.discordapp.com\""),
             "Address of the platform's pictures.";
     }
     /// The service's own keys.
     secrets: Secrets {
-        key: Option<Keyring> = Made,
+        key: Option<Keyring> = MADE,
             "Base64 of 32 random bytes that sign sessions and seal platform tokens, or a list: the first is used, all are accepted.";
     }
     /// Lifetimes of sessions.
     sessions: Sessions {
-        lifetime: Span = Value("\"30d\""),
+        lifetime: Span = value("\"30d\""),
             "How long a session lives, used or not.";
-        idle: Span = Value("\"7d\""),
+        idle: Span = value("\"7d\""),
             "How long a session may go unused.";
-        per_user: NonZeroU32 = Value("10"),
+        per_user: NonZeroU32 = value("10"),
             "How many sessions a user may have; the oldest goes.";
     }
     /// Freshness of guild lists.
     guilds: Guilds {
-        refresh_after: Span = Value("\"60s\""),
+        refresh_after: Span = value("\"60s\""),
             "A list of guilds older than this is fetched again.";
-        stale_for: Span = Value("\"24h\""),
+        stale_for: Span = value("\"24h\""),
             "A list of guilds that cannot be fetched again is served until it is this old.";
     }
     /// The cache.
     cache: Cache {
-        memory: ByteSize = Value("\"256 MiB\""),
+        memory: ByteSize = value("\"256 MiB\""),
             "How much memory copies of sessions and guilds and rendered listings may take together.";
     }
     /// The team.
     team: Team {
-        categories: Vec<Name> = Empty { example: "[\"Leads\", \"Support\"]" },
+        categories: Vec<Name> = empty_list("[\"Leads\", \"Support\"]"),
             "Categories of the team in the order shown; others follow by name.";
     }
     /// The bot.
     bot: Bot {
-        silent_after: Span = Value("\"90s\""),
+        silent_after: Span = value("\"90s\""),
             "A cluster that reports nothing for this long no longer counts.";
-        alert_url: Option<SecretUrl> = Without { words: "none", example: "\"https://chat.example/hooks/1\"" },
+        alert_url: Option<SecretUrl> = without("none", "\"https://chat.example/hooks/1\""),
             "A webhook that is told when the bot is silent or has missed shards for `bot.silent_after`, and when it is well again.";
     }
     /// Limits per client and in total.
     limits: Limits {
-        refused_codes_per_minute: NonZeroU32 = Value("30"),
+        refused_codes_per_minute: NonZeroU32 = value("30"),
             "How many refused sign-in codes an address may send in a minute.";
-        body: ByteSize = Value("\"64 KiB\""),
+        body: ByteSize = value("\"64 KiB\""),
             "The largest request body. A roster and a heartbeat may be as large as they can get, a sync of any size.";
-        connections: NonZeroU32 = Value("20000"),
+        connections: NonZeroU32 = value("20000"),
             "How many connections the public API holds at once.";
-        connections_per_address: NonZeroU32 = Value("4000"),
+        connections_per_address: NonZeroU32 = value("4000"),
             "How many of them one address may have.";
     }
     /// The log.
     log: Log {
-        format: Option<LogFormat> =
-            Without { words: "human on a terminal, otherwise json", example: "\"human\"" },
+        format: Option<LogFormat> = without("human on a terminal, otherwise json", "\"human\""),
             "`human` or `json`.";
-        level: LevelFilter = Value("\"info\""),
+        level: LevelFilter = value("\"info\""),
             "`error`, `warn`, `info`, `debug` or `trace`.";
-        access: bool = Value("false"),
+        access: bool = value("false"),
             "Whether every request is logged.";
     }
 }
@@ -231,26 +228,32 @@ pub struct Key {
     pub schema: fn() -> serde_json::Value,
 }
 
-/// The default of a key.
+/// The default of a key, and an example.
 #[derive(Debug)]
-pub enum Fallback {
-    /// A value, in TOML syntax.
-    Value(&'static str),
-    /// No value.
-    Without {
-        /// The effect of having no value.
-        words: &'static str,
-        /// An example value, in TOML syntax.
-        example: &'static str,
-    },
-    /// An empty list or table.
-    Empty {
-        /// An example value, in TOML syntax.
-        example: &'static str,
-    },
-    /// A random key is generated if possible. There is no example, because operators would copy it.
-    Made,
+pub struct Fallback {
+    /// The default in TOML syntax, or `Err` with the effect of having no value.
+    pub value: Result<&'static str, &'static str>,
+    /// An example value in TOML syntax. `None` if a random key is made: operators would copy an example.
+    pub example: Option<&'static str>,
 }
+
+const fn value(value: &'static str) -> Fallback {
+    Fallback { value: Ok(value), example: Some(value) }
+}
+
+const fn without(words: &'static str, example: &'static str) -> Fallback {
+    Fallback { value: Err(words), example: Some(example) }
+}
+
+const fn empty_list(example: &'static str) -> Fallback {
+    Fallback { value: Ok("[]"), example: Some(example) }
+}
+
+const fn empty_table(example: &'static str) -> Fallback {
+    Fallback { value: Ok("{}"), example: Some(example) }
+}
+
+const MADE: Fallback = Fallback { value: Err("one is made"), example: None };
 
 /// The instruction that replaces an example key.
 const KEY_INSTRUCTION: &str = "\"the output of: openssl rand -base64 32\"";
@@ -294,39 +297,22 @@ impl Key {
         value.unwrap_or_else(|| word.into())
     }
 
-    /// Returns an example value in TOML syntax.
+    /// Returns an example value in TOML syntax, or how to make one.
     #[must_use]
-    pub const fn example(&self) -> &'static str {
-        match self.default {
-            Fallback::Value(value) => value,
-            Fallback::Without { example, .. } | Fallback::Empty { example } => example,
-            Fallback::Made => KEY_INSTRUCTION,
-        }
-    }
-
-    /// Returns the default in TOML syntax, or `Err` with the effect of having no value.
-    pub const fn without_a_value(&self) -> Result<&'static str, &'static str> {
-        match self.default {
-            Fallback::Value(value) => Ok(value),
-            Fallback::Empty { example } => match example.as_bytes() {
-                [b'{', ..] => Ok("{}"),
-                _ => Ok("[]"),
-            },
-            Fallback::Without { words, .. } => Err(words),
-            Fallback::Made => Err("one is made"),
-        }
+    pub fn example(&self) -> &'static str {
+        self.default.example.unwrap_or(KEY_INSTRUCTION)
     }
 
     /// Returns a value that would be accepted.
     fn acceptable(&self) -> Cow<'static, str> {
-        match self.default {
-            Fallback::Made => {
+        self.default.example.map_or_else(
+            || {
                 let mut bytes = [0; 32];
                 SystemEntropy.fill(&mut bytes);
                 format!("\"{}\"", STANDARD.encode(bytes)).into()
-            }
-            Fallback::Value(_) | Fallback::Without { .. } | Fallback::Empty { .. } => self.example().into(),
-        }
+            },
+            Cow::from,
+        )
     }
 
     /// Returns how to correct the value at its source: like the example in TOML syntax, or a value that would be accepted.
@@ -361,7 +347,7 @@ mod tests {
     #[test]
     fn uses_defaults_without_any_layer() {
         for Effective { key, value, source } in Given::nothing().loaded().effective {
-            let default = key.without_a_value().map_or_else(|words| format!("({words})"), str::to_owned);
+            let default = key.default.value.map_or_else(|words| format!("({words})"), str::to_owned);
             assert_eq!((value, source), (default, Source::Default), "{}", key.path);
         }
     }

@@ -35,7 +35,7 @@ impl Reader {
 
     /// Reads a key. Overridden values are checked too, because they take effect once the overriding layer is removed.
     pub(super) fn read<T: Setting>(&mut self, key: &'static Key) -> Option<T> {
-        let (mut setting, mut shown, mut origin) = match key.without_a_value() {
+        let (mut setting, mut shown, mut origin) = match key.default.value {
             Ok(literal) => {
                 let setting = literal.parse().ok().and_then(|value| T::read(&value).ok());
                 (setting, literal.to_owned(), Source::Default)

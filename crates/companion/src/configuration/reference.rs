@@ -1,6 +1,6 @@
 //! Descriptions of the keys: a Markdown table, a sample file, and a JSON Schema.
 
-use super::keys::{Fallback, KEYS, Key};
+use super::keys::{KEYS, Key};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 pub fn reference() -> String {
     let mut text = "| key | default | what it is for |\n|---|---|---|\n".to_owned();
     for key in KEYS {
-        let default = match key.without_a_value() {
+        let default = match key.default.value {
             Ok(value) => format!("`{value}`"),
             Err(words) => words.to_owned(),
         };
@@ -38,7 +38,7 @@ pub fn sample() -> String {
         if let Some(variable) = key.file_variable() {
             let _ = writeln!(text, "# A secret; {variable} can name a file that holds it.");
         }
-        match key.without_a_value() {
+        match key.default.value {
             Ok(default) => {
                 if default != key.example() {
                     let _ = writeln!(text, "# For example: {} = {}", key.name, key.example());
@@ -82,13 +82,10 @@ fn described(key: &Key) -> Value {
     let Value::Object(fields) = &mut schema else { return schema };
     let secret = if key.secret { " Secret." } else { "" };
     fields.insert("description".to_owned(), json!(format!("{}{secret}", key.about)));
-    if let Some(default) = key.without_a_value().ok().and_then(value) {
+    if let Some(default) = key.default.value.ok().and_then(value) {
         fields.insert("default".to_owned(), default);
     }
-    // An example must not be usable as a key.
-    if !matches!(key.default, Fallback::Made)
-        && let Some(example) = value(key.example())
-    {
+    if let Some(example) = key.default.example.and_then(value) {
         fields.insert("examples".to_owned(), json!([example]));
     }
     schema
@@ -108,7 +105,7 @@ mod tests {
     #[test]
     fn the_uncommented_sample_loads_as_the_defaults() {
         let is_default = |line: &str, key: &Key| {
-            key.without_a_value().is_ok_and(|value| line == format!("#{} = {value}", key.name))
+            key.default.value.is_ok_and(|value| line == format!("#{} = {value}", key.name))
         };
         let uncommented: Vec<_> = sample()
             .lines()
@@ -123,7 +120,7 @@ mod tests {
         let given = Given::file(&uncommented.join("\n"));
         let written =
             uncommented.iter().filter(|line| line.contains(" = ") && !line.starts_with('#')).count();
-        assert_eq!(written, KEYS.iter().filter(|key| key.without_a_value().is_ok()).count());
+        assert_eq!(written, KEYS.iter().filter(|key| key.default.value.is_ok()).count());
         assert_eq!(format!("{:?}", given.configuration()), format!("{:?}", Given::nothing().configuration()));
     }
 
