@@ -1,12 +1,11 @@
 //! Checks whether the platform accepts the application's id and secret.
 
 use super::{
-    HttpClient,
     check::{Check, Installation, Subject},
-    json,
+    json, send,
 };
 use crate::configuration::{Configuration, SiteUrl};
-use reqwest::{Method, StatusCode};
+use reqwest::{Client, StatusCode};
 use serde_json::Value;
 use url::form_urlencoded::Serializer;
 
@@ -16,7 +15,7 @@ const KEYS: [&str; 3] = ["identity.client_id", "identity.client_secret", "identi
 const UNISSUED_CODE: &str = "companion-doctor-asks";
 
 /// Tries to exchange a made-up code. The platform rejects the code only after it has accepted the credentials.
-pub(super) async fn check(installation: &Installation, is_reached: bool, client: &HttpClient) -> Check {
+pub(super) async fn check(installation: &Installation, is_reached: bool, client: &Client) -> Check {
     if let Err(skipped) = installation.needs(CREDENTIALS, &KEYS) {
         return skipped;
     }
@@ -33,8 +32,8 @@ pub(super) async fn check(installation: &Installation, is_reached: bool, client:
         "{}/oauth2/token",
         installation.configuration.identity.api_url.as_str().trim_end_matches('/')
     );
-    let headers = [("content-type", "application/x-www-form-urlencoded")];
-    let answer = match client.ask(Method::POST, &url, &headers, form).await {
+    let request = client.post(url).header("content-type", "application/x-www-form-urlencoded").body(form);
+    let answer = match send(request).await {
         Ok(answer) => answer,
         Err(why) => {
             return CREDENTIALS.failed(format!("the platform gave no answer: {why}"), "run doctor again");

@@ -1,12 +1,12 @@
 //! Checks of a running service: its listeners, and the proxies in front of it.
 
 use super::{
-    DEADLINE, HttpClient,
+    DEADLINE,
     check::{Check, Installation, Subject},
-    json,
+    json, send,
 };
 use crate::configuration::ListenAddress;
-use reqwest::Method;
+use reqwest::Client;
 use serde_json::Value;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tokio::{net::TcpStream, time::timeout};
@@ -17,7 +17,7 @@ const DASHBOARD: Subject = Subject::new("dashboard listener", "dashboard.listen"
 const ANOTHER_PROGRAM: &str = "stop that program, or give this listener another port";
 
 /// Asks all listeners. Returns the checks, and the URL at which the public API answers.
-pub(super) async fn ask(installation: &Installation, client: &HttpClient) -> (Vec<Check>, Option<String>) {
+pub(super) async fn ask(installation: &Installation, client: &Client) -> (Vec<Check>, Option<String>) {
     let configuration = &installation.configuration;
     let scheme = if configuration.http.tls_certificate.is_some() { "https" } else { "http" };
     let probe = async |subject: Subject, scheme: &str, listen: &ListenAddress, path: &str, judge: Judge| {
@@ -64,8 +64,8 @@ type Judgement = Result<String, (String, &'static str)>;
 /// Judges a response by its status and body. Returns `None` if another program answered.
 type Judge = fn(u16, &Value) -> Option<Judgement>;
 
-async fn find(client: &HttpClient, url: &str, listen: &ListenAddress, path: &str, judge: Judge) -> Found {
-    match client.ask(Method::GET, &format!("{url}{path}"), &[], String::new()).await {
+async fn find(client: &Client, url: &str, listen: &ListenAddress, path: &str, judge: Judge) -> Found {
+    match send(client.get(format!("{url}{path}"))).await {
         Err(why) if accepts_connections(listen).await => Found::AnotherProgram(Some(why)),
         Err(why) => Found::Nothing(why),
         Ok(answer) => {

@@ -30,7 +30,7 @@ use crate::{
     composition::user_agent,
     configuration::{ConfigurationError, Layers, Loaded},
 };
-use reqwest::{Client, Method, Response};
+use reqwest::{Client, RequestBuilder, Response};
 use rustls::ClientConfig;
 use std::{fmt::Display, time::Duration};
 
@@ -56,20 +56,20 @@ pub async fn examine(layers: &Layers) -> Result<Report, ConfigurationError> {
 /// Runs the checks that send requests: to the platform, and to the running service.
 async fn ask(installation: &Installation) -> Vec<Check> {
     let user_agent = user_agent(&installation.configuration);
-    let client = match HttpClient::new(&user_agent, companion_identity_oauth2::platform_tls()) {
+    let any = match client(&user_agent, companion_identity_oauth2::platform_tls()) {
         Ok(client) => client,
         Err(why) => return vec![provider::without_client(&why)],
     };
     let platform = async {
-        let (provider, answer) = provider::ask(installation, &client).await;
-        let credentials = credentials::check(installation, answer.is_some(), &client).await;
+        let (provider, answer) = provider::ask(installation, &any).await;
+        let credentials = credentials::check(installation, answer.is_some(), &any).await;
         [provider, provider::check_clock(answer.as_ref()), credentials]
     };
     let (certificate, shown) = certificate::read(installation).unzip();
     // Our own listeners show our own certificate, whoever issued it.
-    let pinned = shown.flatten().and_then(|own| HttpClient::new(&user_agent, certificate::pinned(own)).ok());
+    let pinned = shown.flatten().and_then(|own| client(&user_agent, certificate::pinned(own)).ok());
     let service = async {
-        let client = pinned.as_ref().unwrap_or(&client);
+        let client = pinned.as_ref().unwrap_or(&any);
         let (listeners, public) = listeners::ask(installation, client).await;
         let preflights = preflight::check(installation, public.as_deref(), client).await;
         (listeners, preflights)
@@ -86,42 +86,28 @@ async fn ask(installation: &Installation) -> Vec<Check> {
 /// Timeout of a request.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-struct HttpClient(Client);
+fn client(user_agent: &str, tls: Result<ClientConfig, impl Display>) -> Result<Client, String> {
+    let client = Client::builder()
+        .user_agent(user_agent)
+        .tls_backend_preconfigured(tls.map_err(|error| error.to_string())?)
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .pool_max_idle_per_host(0)
+        .timeout(DEADLINE)
+        .build();
+    client.map_err(|error| root(&error))
+}
 
-impl HttpClient {
-    fn new(user_agent: &str, tls: Result<ClientConfig, impl Display>) -> Result<Self, String> {
-        let client = Client::builder()
-            .user_agent(user_agent)
-            .tls_backend_preconfigured(tls.map_err(|error| error.to_string())?)
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .pool_max_idle_per_host(0)
-            .timeout(DEADLINE)
-            .build();
-        client.map(Self).map_err(|error| root(&error))
-    }
-
-    /// Sends a request. Neither the response nor the error contains a secret.
-    async fn ask(
-        &self,
-        method: Method,
-        url: &str,
-        headers: &[(&str, &str)],
-        body: String,
-    ) -> Result<Response, String> {
-        let request =
-            headers.iter().fold(self.0.request(method, url).body(body), |request, (name, value)| {
-                request.header(*name, *value)
-            });
-        request.send().await.map_err(|error| {
-            if error.is_timeout() {
-                format!("no answer within {} s", DEADLINE.as_secs())
-            } else {
-                root(&error.without_url())
-            }
-        })
-    }
+/// Sends a request. Neither the response nor the error contains a secret.
+async fn send(request: RequestBuilder) -> Result<Response, String> {
+    request.send().await.map_err(|error| {
+        if error.is_timeout() {
+            format!("no answer within {} s", DEADLINE.as_secs())
+        } else {
+            root(&error.without_url())
+        }
+    })
 }
 
 /// Reads a JSON body. Returns `null` for another one.

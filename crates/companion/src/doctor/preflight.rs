@@ -1,20 +1,17 @@
 //! Checks whether browsers let the pages of each allowed origin call the public API, with real CORS preflights.
 
 use super::{
-    DEADLINE, HttpClient,
+    DEADLINE,
     check::{Check, Installation, Subject},
+    send,
 };
 use companion_http::Origin;
-use reqwest::{Method, Response};
+use reqwest::{Client, Method, Response};
 use tokio::time::{Instant, timeout_at};
 
 const PREFLIGHT: Subject = Subject::new("preflight", "http.allowed_origins");
 
-pub(super) async fn check(
-    installation: &Installation,
-    public: Option<&str>,
-    client: &HttpClient,
-) -> Vec<Check> {
+pub(super) async fn check(installation: &Installation, public: Option<&str>, client: &Client) -> Vec<Check> {
     if let Err(skipped) = installation.needs(PREFLIGHT, &["http.allowed_origins", "http.listen"]) {
         return vec![skipped];
     }
@@ -35,13 +32,10 @@ pub(super) async fn check(
     checks
 }
 
-async fn ask(origin: &Origin, public: &str, client: &HttpClient) -> Check {
-    let headers = [
-        ("origin", origin.as_str()),
-        ("access-control-request-method", "POST"),
-        ("access-control-request-headers", "idp-code"),
-    ];
-    match client.ask(Method::OPTIONS, &format!("{public}/auth"), &headers, String::new()).await {
+async fn ask(origin: &Origin, public: &str, client: &Client) -> Check {
+    let request = client.request(Method::OPTIONS, format!("{public}/auth"));
+    let request = request.header("origin", origin.as_str()).header("access-control-request-method", "POST");
+    match send(request.header("access-control-request-headers", "idp-code")).await {
         Ok(answer) if allows(&answer, origin) => PREFLIGHT.ok(format!("{origin} may sign users in")),
         Ok(_) => PREFLIGHT.failed(
             format!("the running service does not let {origin} in"),

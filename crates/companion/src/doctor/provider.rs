@@ -1,13 +1,13 @@
 //! Checks whether the platform is reachable, and compares its clock with ours.
 
 use super::{
-    HttpClient,
     check::{Check, Installation, Subject},
     report::length,
+    send,
 };
 use crate::system::SystemClock;
 use companion_domain::{model::Timestamp, port::Clock as _};
-use reqwest::{Method, Response, StatusCode};
+use reqwest::{Client, Response, StatusCode};
 use std::time::{Duration, UNIX_EPOCH};
 
 const PROVIDER: Subject = Subject::new("provider", "identity.api_url");
@@ -18,12 +18,12 @@ pub(super) fn without_client(why: &str) -> Check {
 }
 
 /// Requests the token endpoint in a way that changes nothing and does not count as an invalid request.
-pub(super) async fn ask(installation: &Installation, client: &HttpClient) -> (Check, Option<Response>) {
+pub(super) async fn ask(installation: &Installation, client: &Client) -> (Check, Option<Response>) {
     if let Err(skipped) = installation.needs(PROVIDER, &["identity.api_url"]) {
         return (skipped, None);
     }
     let api = installation.configuration.identity.api_url.as_str().trim_end_matches('/');
-    let answer = client.ask(Method::GET, &format!("{api}/oauth2/token"), &[], String::new()).await;
+    let answer = send(client.get(format!("{api}/oauth2/token"))).await;
     let answer = match answer {
         Ok(answer) => answer,
         Err(why) => {
