@@ -198,7 +198,6 @@ mod tests {
         for (variable, nearest) in [
             ("COMPANION_STORAGE__URI", "COMPANION_STORAGE__URL"),
             ("COMPANION_storage__url", "COMPANION_STORAGE__URL"),
-            ("COMPANION__HTTP__LISTEN", "COMPANION_HTTP__LISTEN"),
             ("COMPANION_IDENTITY__REDIRECT_URI__DEFAULT", "COMPANION_IDENTITY__REDIRECT_URI"),
             ("COMPANION_IDENTITY__CLIENT_SECRETS_FILE", "COMPANION_IDENTITY__CLIENT_SECRET"),
         ] {

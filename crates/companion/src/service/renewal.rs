@@ -145,7 +145,7 @@ mod tests {
         system::SystemClock,
     };
     use companion_testkit::api::captured_log::listening;
-    use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
+    use rcgen::{CertificateParams, CertifiedKey, KeyPair, date_time_ymd, generate_simple_self_signed};
     use rustix::fs::{CWD, Mode, mkfifoat};
     use std::{fs, path::Path};
 
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_the_last_certificate_and_logs_a_broken_pair_once() {
+    fn keeps_the_last_pair_and_logs_a_broken_or_expired_one() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), &made());
         let path = |name: &str| folder.path().join(name).display().to_string();
@@ -205,8 +205,15 @@ mod tests {
             assert!(log.contains(why) && own.shown == shown, "{log}");
         }
         fs::remove_file(&certificate).unwrap();
-        write(folder.path(), &made());
+        let mut parameters = CertificateParams::new(["localhost".to_owned()]).unwrap();
+        parameters.not_after = date_time_ymd(2020, 1, 1);
+        let signing_key = KeyPair::generate().unwrap();
+        let cert = parameters.self_signed(&signing_key).unwrap();
+        write(folder.path(), &CertifiedKey { cert, signing_key });
         round(&mut own);
-        assert!(lines.take().contains("the certificate was replaced"));
+        let log = lines.take();
+        for told in ["the certificate was replaced", "has expired, and clients will refuse it"] {
+            assert!(log.contains(told), "{log}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     program::Program,
     stage::until,
 };
-use rcgen::{CertificateParams, CertifiedKey, KeyPair, date_time_ymd, generate_simple_self_signed};
+use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
 use rustix::fs::{CWD, Mode, mkfifoat};
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, StreamOwned,
@@ -133,12 +133,6 @@ pub(crate) fn write_certificate(folder: &Path, made: &CertifiedKey<KeyPair>) {
     std::fs::write(folder.join("key.pem"), made.signing_key.serialize_pem()).unwrap();
 }
 
-fn with_tls(arguments: &[&str]) -> Program {
-    Program::serving(arguments)
-        .env("COMPANION_HTTP__TLS_CERTIFICATE", "certificate.pem")
-        .env("COMPANION_HTTP__TLS_KEY", "key.pem")
-}
-
 /// Connects as a client that trusts only this certificate.
 fn connect_with_tls(
     address: &str,
@@ -161,7 +155,9 @@ fn connect_with_tls(
 #[test]
 fn a_renewed_certificate_is_used_without_dropping_connections() {
     let (old, new) = (certificate(), certificate());
-    let program = with_tls(&["serve"])
+    let program = Program::serving(&["serve"])
+        .env("COMPANION_HTTP__TLS_CERTIFICATE", "certificate.pem")
+        .env("COMPANION_HTTP__TLS_KEY", "key.pem")
         .env("COMPANION_DASHBOARD__LISTEN", "127.0.0.1:0")
         .env("COMPANION_DASHBOARD__URL", "https://dashboard.example");
     let folder = program.folder().to_owned();
@@ -189,18 +185,4 @@ fn a_renewed_certificate_is_used_without_dropping_connections() {
     assert_eq!(first.get("/team", &[]).unwrap().status, 200, "who was there before goes on");
     service.signal("TERM");
     assert_eq!(service.finish().code, Some(0));
-}
-
-#[test]
-fn warns_of_an_expired_certificate_and_serves_it() {
-    let mut parameters = CertificateParams::new(["localhost".to_owned()]).unwrap();
-    parameters.not_after = date_time_ymd(2020, 1, 1);
-    let signing_key = KeyPair::generate().unwrap();
-    let cert = parameters.self_signed(&signing_key).unwrap();
-    let program = with_tls(&["serve"]);
-    write_certificate(program.folder(), &CertifiedKey { cert, signing_key });
-    let mut service = program.start();
-    service.management();
-    let log = service.stop().err;
-    assert!(log.contains("has expired, and clients will refuse it"), "{log}");
 }
