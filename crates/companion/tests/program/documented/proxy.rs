@@ -4,14 +4,14 @@ use super::text;
 use crate::{
     http,
     installation::free_address,
-    program::{Program, Running},
+    program::Program,
     stage::{MANAGEMENT_KEY, account, platform, until},
 };
 use std::{
     fs,
     io::{BufRead as _, BufReader},
     net::SocketAddr,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Stdio},
     time::Duration,
 };
@@ -134,41 +134,6 @@ impl Nginx {
     }
 }
 
-struct Stage {
-    platform: companion_dev_identity::Running,
-    service: Running,
-    nginx: Nginx,
-}
-
-impl Stage {
-    fn new() -> Self {
-        let mut nginx = Nginx::new();
-        let site = format!("https://dashboard.example:{}", nginx.secure);
-        let callback = format!("{site}/callback");
-        let platform = platform(&callback, vec![account(USER, &[])]);
-        let mut service = Program::serving(&["serve"])
-            .known_to(&platform, &callback)
-            .env("COMPANION_MANAGEMENT__KEY", "the-management-key")
-            .env("COMPANION_DASHBOARD__LISTEN", "127.0.0.1:0")
-            .env("COMPANION_DASHBOARD__URL", &site)
-            .env("COMPANION_HTTP__TRUSTED_PROXIES", r#"["127.0.0.1"]"#)
-            .env("COMPANION_IDENTITY__AUTHORIZE_URL", &format!("{}/oauth2/authorize", platform.base_url()))
-            .start();
-        let dashboard =
-            service.said("Dashboard:").split_once("listens on ").unwrap().1.trim_end_matches(')').to_owned();
-        let public = service.public();
-        nginx.start(&[public], &dashboard);
-        until("nginx answers", TIMEOUT, || {
-            nginx.curl(&["-o", "/dev/null"], "https", "api.example", "/").is_some()
-        });
-        Self { platform, service, nginx }
-    }
-
-    fn cookies(&self) -> PathBuf {
-        self.nginx.folder().join("cookies")
-    }
-}
-
 fn header<'answer>(answer: &'answer str, name: &str) -> Option<&'answer str> {
     let mut lines = answer.lines().filter_map(|line| line.split_once(": "));
     lines.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim_end())
@@ -176,49 +141,64 @@ fn header<'answer>(answer: &'answer str, name: &str) -> Option<&'answer str> {
 
 #[test]
 fn works_behind_nginx_as_documented() {
-    let mut stage = Stage::new();
+    let mut nginx = Nginx::new();
+    let site = format!("https://dashboard.example:{}", nginx.secure);
+    let callback = format!("{site}/callback");
+    let platform = platform(&callback, vec![account(USER, &[])]);
+    let mut service = Program::serving(&["serve"])
+        .known_to(&platform, &callback)
+        .env("COMPANION_MANAGEMENT__KEY", "the-management-key")
+        .env("COMPANION_DASHBOARD__LISTEN", "127.0.0.1:0")
+        .env("COMPANION_DASHBOARD__URL", &site)
+        .env("COMPANION_HTTP__TRUSTED_PROXIES", r#"["127.0.0.1"]"#)
+        .env("COMPANION_IDENTITY__AUTHORIZE_URL", &format!("{}/oauth2/authorize", platform.base_url()))
+        .start();
+    let dashboard = service.said("Dashboard:");
+    let dashboard = dashboard.split_once("listens on ").unwrap().1.trim_end_matches(')');
+    nginx.start(&[service.public()], dashboard);
+    until("nginx answers", TIMEOUT, || {
+        nginx.curl(&["-o", "/dev/null"], "https", "api.example", "/").is_some()
+    });
 
     // The API is reached by its host name, has its headers, and sees the real client address whatever the client
     // claims.
-    let status = stage.nginx.get(&[], "api.example", "/");
+    let status = nginx.get(&[], "api.example", "/");
     assert!(status.starts_with("HTTP/2 200"), "{status}");
     assert!(header(&status, "strict-transport-security").is_some(), "{status}");
     assert_eq!(header(&status, "x-content-type-options"), Some("nosniff"), "{status}");
     let lie = ["-H", "X-Forwarded-For: 192.0.2.1", "-H", "Idp-Code: none"];
     let lie = [&["--interface", "127.0.0.2", "-X", "POST"], &lie[..]].concat();
-    assert!(stage.nginx.get(&lie, "api.example", "/auth").starts_with("HTTP/2 401"));
-    let code = stage.platform.control().mint_code(USER);
+    assert!(nginx.get(&lie, "api.example", "/auth").starts_with("HTTP/2 401"));
+    let code = platform.control().mint_code(USER);
     let post = ["-X", "POST", "-H", &format!("Idp-Code: {code}")];
-    assert!(stage.nginx.get(&post, "api.example", "/auth").starts_with("HTTP/2 200"));
+    assert!(nginx.get(&post, "api.example", "/auth").starts_with("HTTP/2 200"));
 
     // A token sent without TLS is rejected; visitors of the dashboard are redirected to https.
-    assert!(stage.nginx.curl(&[], "http", "api.example", "/team").unwrap().starts_with("HTTP/1.1 403"));
-    let led = stage.nginx.curl(&[], "http", "dashboard.example", "/team").unwrap();
+    assert!(nginx.curl(&[], "http", "api.example", "/team").unwrap().starts_with("HTTP/1.1 403"));
+    let led = nginx.curl(&[], "http", "dashboard.example", "/team").unwrap();
     assert_eq!(header(&led, "location"), Some("https://dashboard.example/team"), "{led}");
 
     // Sign-in works with cookies, and so does a form.
-    let cookies = stage.cookies().display().to_string();
+    let cookies = nginx.folder().join("cookies").display().to_string();
     let jar = ["-b", &cookies, "-c", &cookies];
-    let begun = stage.nginx.get(&jar, "dashboard.example", "/sign-in");
-    let platform = format!("{}&login_hint=user_{USER}", header(&begun, "location").unwrap());
-    let picked = Command::new("curl").args(["--silent", "--include", &platform]).output().unwrap();
+    let begun = nginx.get(&jar, "dashboard.example", "/sign-in");
+    let picking = format!("{}&login_hint=user_{USER}", header(&begun, "location").unwrap());
+    let picked = Command::new("curl").args(["--silent", "--include", &picking]).output().unwrap();
     let picked = String::from_utf8(picked.stdout).unwrap();
-    let site = format!("https://dashboard.example:{}", stage.nginx.secure);
     let back = header(&picked, "location")
         .and_then(|back| back.strip_prefix(&site))
         .unwrap_or_else(|| panic!("{picked}"));
-    let signed_in = stage.nginx.get(&jar, "dashboard.example", back);
+    let signed_in = nginx.get(&jar, "dashboard.example", back);
     assert_eq!(header(&signed_in, "location"), Some("/guilds"), "{signed_in}");
     assert!(header(&signed_in, "set-cookie").unwrap().starts_with("__Host-companion"), "{signed_in}");
-    let page = stage.nginx.get(&jar, "dashboard.example", "/guilds");
+    let page = nginx.get(&jar, "dashboard.example", "/guilds");
     let token = page.split("name=\"token\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     let (origin, form) = (format!("Origin: {site}"), format!("token={token}"));
     let sign_out = [&jar[..], &["-H", &origin, "--data", &form]].concat();
-    assert!(stage.nginx.get(&sign_out, "dashboard.example", "/sign-out").starts_with("HTTP/2 303"));
+    assert!(nginx.get(&sign_out, "dashboard.example", "/sign-out").starts_with("HTTP/2 303"));
 
     // Events arrive immediately.
-    let mut live = stage
-        .nginx
+    let mut live = nginx
         .command("https", "dashboard.example", "/live?page=/status&seen=none")
         .arg("--no-buffer")
         .stdout(Stdio::piped())
@@ -228,15 +208,15 @@ fn works_behind_nginx_as_documented() {
     assert_eq!(events.next().as_deref(), Some("retry: 2000"));
     assert!(events.any(|line| line == "event: change"), "the page is old");
     let report = r#"{"memory": 1, "started_at": 1, "shards": {"0": {"heartbeatSent": 1, "heartbeatAcknowledged": 1, "latency": 1}}}"#;
-    let management = stage.service.management();
+    let management = service.management();
     let put = http::send(&management, "PUT", "/bot/clusters/a/heartbeat", &[MANAGEMENT_KEY], report);
     assert_eq!(put.unwrap().status, 200);
     assert!(events.any(|line| line == "event: change"), "the bot has reported");
     let _ = live.kill();
     let _ = live.wait();
 
-    stage.service.signal("TERM");
-    let said = stage.service.ended().err;
+    service.signal("TERM");
+    let said = service.ended().err;
     let refused =
         said.lines().find(|line| line.contains("idp_code_invalid")).unwrap_or_else(|| panic!("{said}"));
     assert!(refused.contains("127.0.0.2") && !said.contains("192.0.2.1"), "{said}");
