@@ -8,7 +8,6 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints to the terminal")]
 
 mod architecture;
-mod build_times;
 mod deep;
 mod dist;
 mod invocation;
@@ -92,8 +91,6 @@ enum Command {
         #[arg(long)]
         write: bool,
     },
-    /// Measure the first commands of a newcomer in a fresh clone, and CI; takes about half an hour
-    BuildTimes,
     /// Start a temporary PostgreSQL server; without a command it runs until Ctrl-C
     Postgres {
         /// Sync every commit to the disk
@@ -121,7 +118,6 @@ fn main() -> Result<()> {
         Command::Kits { languages } => kits::run(&languages),
         Command::Deep { checks } => deep::run(missing, &checks),
         Command::Bench { tables, quick, write } => dist::bench(missing, tables, quick, write),
-        Command::BuildTimes => build_times::run(),
         Command::Postgres { durable, command } => process::exit(beside_postgres(durable, &command)?),
     }
 }
