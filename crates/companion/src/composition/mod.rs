@@ -156,7 +156,7 @@ fn dashboard(configuration: &Configuration, keys: &Keys) -> Option<DashboardSett
         name: name.0,
         invite_url,
         support_url,
-        permissions: permissions.0,
+        permissions,
         appearance: Appearance {
             tagline: tagline.map(|tagline| tagline.0.to_string()),
             logo,

@@ -74,13 +74,10 @@ impl Setting for Feature {
     }
 }
 
-/// Texts of permissions, and those that are hidden.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct PermissionWords(pub PermissionTexts);
-
 const PERMISSION: [Field; 3] = [("label", 40), ("about", 160), ("group", 40)];
 
-impl Setting for PermissionWords {
+/// Texts of permissions, and those that are hidden.
+impl Setting for PermissionTexts {
     fn read(value: &Value) -> Result<Self, ValueError> {
         let what = "a table from a permission to false or { label, about, group }";
         let entries = entries(value, what, |name, value| {
@@ -91,7 +88,7 @@ impl Setting for PermissionWords {
             })?;
             Ok((permission, permission_text(value)?))
         });
-        Ok(Self(entries?.into_iter().collect()))
+        Ok(entries?.into_iter().collect())
     }
 
     fn schema() -> serde_json::Value {
@@ -202,19 +199,19 @@ mod tests {
         assert!(logo(None).unwrap_err().contains("cannot be read: "));
     }
 
-    fn words(toml: &str) -> Result<PermissionWords, String> {
-        PermissionWords::read(&toml.parse().unwrap()).map_err(|error| error.to_string())
+    fn words(toml: &str) -> Result<PermissionTexts, String> {
+        PermissionTexts::read(&toml.parse().unwrap()).map_err(|error| error.to_string())
     }
 
     #[test]
     fn reads_texts_and_hidden_permissions() {
         let toml =
             r#"{ SESSION_STARTER = { label = " Shift lead ", group = "Shifts" }, ERLC_LINKED = false }"#;
-        let PermissionWords(texts) = words(toml).unwrap();
+        let texts = words(toml).unwrap();
         assert_eq!(texts[&Permission::ErlcLinked], None);
         let text = texts[&Permission::SessionStarter].clone().unwrap();
         assert_eq!((text.label.as_deref(), text.about), (Some("Shift lead"), None));
-        assert!(words("{}").unwrap().0.is_empty());
+        assert!(words("{}").unwrap().is_empty());
     }
 
     #[test]

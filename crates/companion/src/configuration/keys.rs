@@ -6,7 +6,7 @@
 
 use super::{
     addresses::{AddressRange, ListenAddress, RedirectUri, SiteUrl},
-    appearance::{Features, PermissionWords},
+    appearance::Features,
     error::Source,
     reader::Reader,
     secrets::{Keyring, ManagementKeys, ScopedKeys, SecretUrl},
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::system::SystemEntropy;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use companion_dashboard::Accent;
+use companion_dashboard::{Accent, PermissionTexts};
 use companion_domain::{
     model::{Name, Secret, Span, WebUrl},
     port::Entropy as _,
@@ -110,7 +110,7 @@ keys! {
             "Where the bot is invited to a guild.";
         support_url: Option<WebUrl> = without("none", "\"https://bot.example/support\""),
             "Where people get help.";
-        permissions: PermissionWords = empty_table(
+        permissions: PermissionTexts = empty_table(
             "{ SESSION_STARTER = { label = \"Shift lead\", about = \"Starts and ends shifts.\", group = \"Shifts\" }, ERLC_LINKED = false }"
         ),
             "Permissions in the bot's own words: a table from a permission to `label`, `about` and `group`, of which any may be \

@@ -21,7 +21,7 @@ pub(crate) use self::appearance::read_logo;
 pub(crate) use self::{addresses::is_loopback, agreement::missing_key, files::open_regular};
 pub use self::{
     addresses::{AddressRange, ListenAddress, RedirectUri, SiteUrl},
-    appearance::{Features, PermissionWords},
+    appearance::Features,
     environment::Variables,
     error::{ConfigurationError, KeyError, Source, ValueError},
     file::{ConfigurationFile, DEFAULT_FILE},
