@@ -276,8 +276,10 @@ pub(crate) fn play(stage: &Stage, nodes: &[Node], size: &Size) {
     let guilds = (1..=size.users).map(guild_of).chain((0..SHARED).map(shared_guild));
     let lines = sync_lines(guilds, &reported);
     nodes[0].manage("POST", "/bot/sync?replace=all", &lines);
-    // Wait until every node has received the setup.
-    thread::park_timeout(PROPAGATION);
+    if nodes.len() > 1 {
+        // Wait until every node has received the setup.
+        thread::park_timeout(PROPAGATION);
+    }
     let begun = Instant::now();
     let seen = each(0..ACTORS, |number| {
         let mut actor = Actor::new(stage, nodes, number, size.users);

@@ -356,7 +356,7 @@ mod supervised {
             }
             load.answers(300);
             load.over.store(true, Relaxed);
-            assert_eq!(ended(service, "TERM"), Some(0));
+            assert_eq!(ended(service, "INT"), Some(0));
         });
         assert_eq!(load.told(&format!("{restarts} restarts behind open listeners")), (0, 0));
     }

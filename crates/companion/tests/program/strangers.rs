@@ -335,11 +335,12 @@ fn idle_clients_do_not_block_the_management_api() {
     all_files();
     let (mut service, _platform) = service();
     let management: SocketAddr = service.management().parse().unwrap();
-    let clients = if percent().is_some() { 2000 } else { 500 };
+    let (clients, requests) = if percent().is_some() { (2000, 50) } else { (200, 20) };
     for addresses in [1, 200] {
         let before = Holdings::of(&service);
         let held = idle(management, "/health/live", clients, addresses);
-        let asked = ["/health/live", "/health/ready", "/metrics"].map(|path| (management, path)).repeat(50);
+        let asked =
+            ["/health/live", "/health/ready", "/metrics"].map(|path| (management, path)).repeat(requests);
         let p99 = all_answered(&asked);
         println!(
             "{clients} idle connections of {addresses} address(es) to the management API, {} let in: another address got {} answers, \
@@ -366,12 +367,12 @@ fn stalled_clients_leave_room_on_a_small_machine() {
     let doors = [(service.public(), "/"), (service.management(), "/health/live"), (dashboard, "/status")];
     let doors = doors.map(|(address, path)| (address.parse::<SocketAddr>().unwrap(), path));
     // Together more than there are descriptors.
-    let (idling, silent) = if percent().is_some() { (600, 400) } else { (300, 200) };
+    let (idling, silent, requests) = if percent().is_some() { (600, 400, 52) } else { (230, 150, 20) };
     for addresses in [1, 200] {
         let mut held: Vec<_> =
             doors.iter().flat_map(|(door, path)| idle(*door, path, idling, addresses)).collect();
         held.extend(doors.iter().flat_map(|(door, _)| crowd(*door, silent, addresses, Some)));
-        let asked = doors.repeat(52);
+        let asked = doors.repeat(requests);
         all_answered(&asked);
         println!(
             "1,024 descriptors, {} connections of {addresses} address(es), {} held: another address got {} answers; \

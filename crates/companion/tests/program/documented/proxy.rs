@@ -215,8 +215,7 @@ fn works_behind_nginx_as_documented() {
     let _ = live.kill();
     let _ = live.wait();
 
-    service.signal("TERM");
-    let said = service.ended().err;
+    let said = service.stop().err;
     let refused =
         said.lines().find(|line| line.contains("idp_code_invalid")).unwrap_or_else(|| panic!("{said}"));
     assert!(refused.contains("127.0.0.2") && !said.contains("192.0.2.1"), "{said}");
