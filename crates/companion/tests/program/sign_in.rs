@@ -26,11 +26,24 @@ impl Stage {
 }
 
 #[test]
-fn rotates_keys_without_ending_sessions() {
+fn rotates_keys_and_refuses_one_that_opens_no_token() {
     let stage = Stage::new();
     let node = stage.serve_keyed(OLD);
     let token = node.sign_in(&stage, 1);
     node.stop();
+
+    let refused = stage.keyed(&["serve"], NEW).finish();
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    let told = "secrets.key: it does not fit the database: no key opens the platform tokens of the users who are signed in";
+    assert!(refused.err.contains(told) && refused.err.contains("fix: restore the key"), "{}", refused.err);
+    assert!(!refused.err.contains(NEW), "{}", refused.err);
+    for (key, line) in [
+        (NEW, "failed   key                  secrets.key: it does not fit the database"),
+        (OLD, "ok       key                  secrets.key: it opens what is stored"),
+    ] {
+        let examined = stage.keyed(&["doctor"], key).finish();
+        assert!(examined.out.contains(line), "{}", examined.out);
+    }
 
     let both = format!("[\"{NEW}\", \"{OLD}\"]");
     let node = stage.serve_keyed(&both);
@@ -52,31 +65,10 @@ fn rotates_keys_without_ending_sessions() {
     let node = stage.serve_keyed(NEW);
     assert_eq!(node.guilds(&token).status, 401);
     node.stop();
-}
 
-#[test]
-fn refuses_to_start_with_a_key_that_opens_no_token() {
-    let stage = Stage::new();
-    let node = stage.serve_keyed(OLD);
-    node.sign_in(&stage, 1);
-    node.stop();
-
-    let refused = stage.keyed(&["serve"], NEW).finish();
-    assert_eq!(refused.code, Some(2), "{}", refused.err);
-    let told = "secrets.key: it does not fit the database: no key opens the platform tokens of the users who are signed in";
-    assert!(refused.err.contains(told) && refused.err.contains("fix: restore the key"), "{}", refused.err);
-    assert!(!refused.err.contains(NEW), "{}", refused.err);
-    for (key, line) in [
-        (NEW, "failed   key                  secrets.key: it does not fit the database"),
-        (OLD, "ok       key                  secrets.key: it opens what is stored"),
-    ] {
-        let examined = stage.keyed(&["doctor"], key).finish();
-        assert!(examined.out.contains(line), "{}", examined.out);
-    }
-
-    // All data is intact, and once no user is signed in, any key fits.
+    // Once no user is signed in, any key fits.
     assert_eq!(stage.keyed(&["sessions", "revoke-all", "--yes"], NEW).finish().out, "1 session ended\n");
-    stage.serve_keyed(NEW).stop();
+    stage.serve_keyed(OLD).stop();
 }
 
 #[test]
