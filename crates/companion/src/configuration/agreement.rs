@@ -5,7 +5,7 @@ use super::{
     appearance,
     error::{KeyError, Source},
     files,
-    keys::{Configuration, Key, Management},
+    keys::{Configuration, Key, Management, variable},
     reader::Effective,
     secrets::{KeySource, ManagementKey, OneOrMore, ScopedKey},
     storage_url::StorageUrl,
@@ -19,21 +19,20 @@ const PER_ADDRESS: &str = "limits.connections_per_address";
 pub(super) fn check(configuration: &Configuration, effective: &[Effective]) -> Vec<KeyError> {
     let Configuration { http, management, dashboard, guilds, limits, storage, .. } = configuration;
     let mut errors: Vec<_> = malformed_url(&storage.url, effective).into_iter().collect();
-    let mut taken = Vec::<(&str, &ListenAddress)>::new();
-    let given = [("http", Some(&http.listen)), ("management", Some(&management.listen))];
-    for (table, listen) in given.into_iter().chain([("dashboard", dashboard.listen.as_ref())]) {
-        let Some(listen) = listen else { continue };
+    let mut listeners = vec![("http", &http.listen), ("management", &management.listen)];
+    listeners.extend(dashboard.listen.as_ref().map(|listen| ("dashboard", listen)));
+    for (place, (table, listen)) in listeners.iter().enumerate() {
         // Port 0 never collides.
-        if let Some((other, _)) = taken.iter().find(|(_, other)| *other == listen && listen.port != 0) {
-            let another =
-                ListenAddress { port: listen.port.checked_add(1).unwrap_or(8081), ..listen.clone() };
+        let mut before = listeners.iter().take(place).filter(|_| listen.port != 0);
+        if let Some((other, _)) = before.find(|(_, other)| other == listen) {
+            let port = listen.port.checked_add(1).unwrap_or(8081);
+            let another = ListenAddress { port, host: listen.host.clone() };
             errors.push(KeyError::together(
                 &format!("{table}.listen"),
                 format!("is the same address as {other}.listen"),
                 format!("give each listener a port of its own, like listen = \"{another}\" in [{table}]"),
             ));
         }
-        taken.push((table, listen));
     }
     if guilds.refresh_after > guilds.stale_for {
         errors.push(KeyError::together(
@@ -165,10 +164,6 @@ fn incomplete_application(configuration: &Configuration) -> Vec<KeyError> {
             )
         })
         .collect()
-}
-
-fn variable(path: &str) -> String {
-    Key::named(path).map(Key::variable).unwrap_or_default()
 }
 
 const NEW_KEY: &str = "give each its own, the output of: openssl rand -base64 32";

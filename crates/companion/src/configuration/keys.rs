@@ -275,7 +275,7 @@ impl Key {
     /// Returns the environment variable that sets it.
     #[must_use]
     pub fn variable(&self) -> String {
-        format!("{PREFIX}{}", self.path.to_ascii_uppercase().replace('.', SEPARATOR))
+        variable(self.path)
     }
 
     /// Returns the environment variable that names a file with its value. `None` unless the key is secret.
@@ -330,6 +330,11 @@ impl Key {
             }
         }
     }
+}
+
+/// Returns the environment variable that sets the key with this path.
+pub(crate) fn variable(path: &str) -> String {
+    format!("{PREFIX}{}", path.to_ascii_uppercase().replace('.', SEPARATOR))
 }
 
 /// Quotes a value for a shell.

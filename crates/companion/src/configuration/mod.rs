@@ -18,7 +18,7 @@ mod setting;
 mod storage_url;
 
 pub(crate) use self::appearance::read_logo;
-pub(crate) use self::{addresses::is_loopback, agreement::missing_key, files::open_regular};
+pub(crate) use self::{addresses::is_loopback, agreement::missing_key, files::open_regular, keys::variable};
 pub use self::{
     addresses::{AddressRange, ListenAddress, RedirectUri, SiteUrl},
     appearance::Features,

@@ -1,7 +1,7 @@
 //! The bound listeners of a service, and their limits.
 
 use crate::{
-    configuration::{Configuration, Key, ListenAddress},
+    configuration::{Configuration, ListenAddress, variable},
     error::{ProgramError, failed, refused},
     supervisor::PassedListeners,
 };
@@ -65,8 +65,7 @@ const UNUSED_DASHBOARD: &str = "LISTEN_FDS: a listener for the dashboard was pas
 
 /// Returns how to correct an address that cannot be bound.
 fn another_port(key: &str, address: &ListenAddress, error: &io::Error) -> String {
-    let variable = Key::named(key).map(Key::variable).unwrap_or_default();
-    let another = format!("set {variable}={}:PORT to another port (0 takes a free one)", address.host);
+    let another = format!("set {}={}:PORT to another port (0 takes a free one)", variable(key), address.host);
     match error.kind() {
         io::ErrorKind::AddrInUse => format!("stop the program that uses it, or {another}"),
         io::ErrorKind::PermissionDenied => {
