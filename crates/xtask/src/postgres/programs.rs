@@ -41,17 +41,13 @@ impl Programs {
     pub(super) fn among(folders: impl IntoIterator<Item = PathBuf>) -> Option<Self> {
         let complete =
             |folder: &PathBuf| REQUIRED_PROGRAMS.iter().all(|program| folder.join(program).is_file());
-        folders.into_iter().find(complete).map(Self)
+        let server = folders.into_iter().find(complete)?.join("postgres");
+        // A folder on the path may contain links to only some programs of an installation.
+        server.canonicalize().ok()?.parent().map(|folder| Self(folder.to_owned()))
     }
 
     pub(super) fn path(&self, program: &str) -> PathBuf {
-        let here = self.0.join(program);
-        if here.is_file() {
-            return here;
-        }
-        // The folder on the path may contain links to only some programs of an installation.
-        let installed = self.0.join("postgres").canonicalize().ok();
-        installed.and_then(|server| Some(server.parent()?.join(program))).unwrap_or(here)
+        self.0.join(program)
     }
 
     pub(super) fn command(&self, program: &str, folder: &Path) -> Command {
