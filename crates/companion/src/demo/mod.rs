@@ -18,7 +18,7 @@ pub use self::{
     world::{PEOPLE, Person},
 };
 
-use self::{bot::SimulatedBot, management_client::ManagementClient, settings::SampleSettings};
+use self::{bot::SimulatedBot, management_client::ManagementClient};
 use crate::{
     composition::{Adapters, Composition, Keys, Storage},
     configuration::{self, Configuration, Layers, ListenAddress, StorageUrl},
@@ -115,7 +115,8 @@ impl Demo {
         };
         let world = world::world(adapters.clock.now(), &cdn);
         api.send("POST", "/bot/sync?replace=all", &world).await.map_err(unsent)?;
-        tokio::spawn(SampleSettings::publish(api.clone()).await.map_err(unsent)?.keep_applying());
+        settings::publish(&api).await.map_err(unsent)?;
+        tokio::spawn(settings::keep_applying(api.clone()));
         let bot = SimulatedBot::new(api.clone(), adapters.clock);
         bot.report(0).await.map_err(unsent)?;
         tokio::spawn(bot.keep_reporting(pace.report));

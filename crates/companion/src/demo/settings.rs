@@ -24,58 +24,49 @@ struct Found {
 /// The schema: three sections with every type of field, and one that shows what the bot does.
 const SCHEMA: &str = include_str!("settings.json");
 
-/// Publishes the schema, and acts by what people set from then on.
-pub(super) struct SampleSettings {
-    api: ManagementClient,
+/// Publishes the schema.
+pub(super) async fn publish(api: &ManagementClient) -> Result<(), RequestError> {
+    api.send("PUT", "/bot/settings", SCHEMA).await
 }
 
-impl SampleSettings {
-    /// Publishes the schema.
-    pub(super) async fn publish(api: ManagementClient) -> Result<Self, RequestError> {
-        api.send("PUT", "/bot/settings", SCHEMA).await?;
-        Ok(Self { api })
+/// Acts by every change of what people set, as it happens. Never returns.
+pub(super) async fn keep_applying(api: ManagementClient) {
+    loop {
+        if let Err(error) = follow(&api).await {
+            tracing::debug!("the simulated bot could not follow changes: {error}");
+        }
+        tokio::time::sleep(RECONNECT_AFTER).await;
     }
+}
 
-    /// Acts by every change, as it happens. Never returns.
-    pub(super) async fn keep_applying(self) {
-        loop {
-            if let Err(error) = self.follow().await {
-                tracing::debug!("the simulated bot could not follow changes: {error}");
-            }
-            tokio::time::sleep(RECONNECT_AFTER).await;
+async fn follow(api: &ManagementClient) -> Result<(), RequestError> {
+    let mut stream = api.lines("/bot/changes?kinds=settings").await?;
+    while let Some(line) = stream.next_line().await? {
+        let change = line.strip_prefix("data: ").and_then(|data| serde_json::from_str::<Value>(data).ok());
+        let guild = change.and_then(|change| change.get("guild")?.as_str()?.parse::<GuildId>().ok());
+        if let Some(guild) = guild {
+            apply(api, guild).await?;
         }
     }
+    Ok(())
+}
 
-    async fn follow(&self) -> Result<(), RequestError> {
-        let mut stream = self.api.lines("/bot/changes?kinds=settings").await?;
-        while let Some(line) = stream.next_line().await? {
-            let change =
-                line.strip_prefix("data: ").and_then(|data| serde_json::from_str::<Value>(data).ok());
-            let guild = change.and_then(|change| change.get("guild")?.as_str()?.parse::<GuildId>().ok());
-            if let Some(guild) = guild {
-                self.apply(guild).await?;
-            }
-        }
-        Ok(())
+/// Acts by the settings of a guild, and confirms them.
+async fn apply(api: &ManagementClient, guild: GuildId) -> Result<(), RequestError> {
+    let path = format!("/bot/guilds/{guild}/settings");
+    let mut found: Found = api.request("GET", &path, "").await?;
+    if found.applied == Some(found.revision) {
+        return Ok(());
     }
-
-    /// Acts by the settings of a guild, and confirms them.
-    async fn apply(&self, guild: GuildId) -> Result<(), RequestError> {
-        let path = format!("/bot/guilds/{guild}/settings");
-        let mut found: Found = self.api.request("GET", &path, "").await?;
-        if found.applied == Some(found.revision) {
-            return Ok(());
-        }
-        let (greeting, problem) = greeting(&found.values);
-        if found.values.get(GREETING) != Some(&greeting) {
-            let change = json!({"values": {GREETING: greeting}});
-            found = self.api.request("PATCH", &path, &change.to_string()).await?;
-        }
-        let problems: Vec<_> =
-            problem.map(|message| json!({"key": MESSAGE, "message": message})).into_iter().collect();
-        let confirmation = json!({"revision": found.revision, "problems": problems});
-        self.api.send("PUT", &format!("{path}/applied"), &confirmation.to_string()).await
+    let (greeting, problem) = greeting(&found.values);
+    if found.values.get(GREETING) != Some(&greeting) {
+        let change = json!({"values": {GREETING: greeting}});
+        found = api.request("PATCH", &path, &change.to_string()).await?;
     }
+    let problems: Vec<_> =
+        problem.map(|message| json!({"key": MESSAGE, "message": message})).into_iter().collect();
+    let confirmation = json!({"revision": found.revision, "problems": problems});
+    api.send("PUT", &format!("{path}/applied"), &confirmation.to_string()).await
 }
 
 /// Returns what the bot would say to a newcomer, and why it does not say what people set.

@@ -243,7 +243,7 @@ fn listens_on_consecutive_ports_of_loopback_only() {
 fn the_bot_reports_and_records_change_while_users_watch() {
     let given = load(&Layers::none()).unwrap().configuration;
     let runtime = Runtime::new().unwrap();
-    let pace = Pace { report: Duration::from_millis(20), step: Duration::from_millis(150) };
+    let pace = Pace { report: Duration::from_millis(20), step: Duration::from_millis(80) };
     let demo = runtime.block_on(Demo::start(&given, DemoPorts::from(0), pace)).unwrap();
     let public = demo.service.public_address().to_string();
     let get = |path: &str, headers: &[(&str, &str)]| http::get(&public, path, headers).body["data"].clone();
