@@ -1,6 +1,6 @@
 //! The circuit breaker: it opens after consecutive failures of a route, and later lets one probe through.
 
-use crate::{failure::Principal, limits::left};
+use crate::{call_limiter::Principal, limits::left};
 use companion_domain::model::Timestamp;
 use std::time::Duration;
 
@@ -168,6 +168,7 @@ impl CircuitBreaker {
 mod tests {
     use super::*;
     use companion_domain::model::UserId;
+    use companion_testkit::world::at;
 
     const RULES: BreakerRules = BreakerRules {
         failures: 3,
@@ -175,10 +176,6 @@ mod tests {
         first_pause: Duration::from_secs(10),
         longest_pause: Duration::from_secs(30),
     };
-
-    fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_micros(seconds * 1_000_000)
-    }
 
     fn seconds(seconds: u64) -> Duration {
         Duration::from_secs(seconds)

@@ -101,30 +101,15 @@ pub(crate) fn make_room<K: Eq + Hash, V>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use companion_testkit::world::at;
 
     fn budget() -> Budget {
         Budget::new(BudgetRules { count: 2, within: Duration::from_secs(60) })
     }
 
-    fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_micros(seconds * 1_000_000)
-    }
-
     fn spend(budget: &mut Budget, now: Timestamp) {
         budget.reserve();
         budget.settle(true, now);
-    }
-
-    #[test]
-    fn stays_exhausted_until_the_oldest_entry_expires() {
-        let mut budget = budget();
-        spend(&mut budget, at(0));
-        spend(&mut budget, at(20));
-        assert_eq!(budget.exhausted_for(at(30)), Some(Duration::from_secs(30)));
-        assert_eq!((budget.spent(at(30)), budget.left(at(30))), (2, 0));
-        spend(&mut budget, at(60));
-        assert_eq!(budget.exhausted_for(at(60)), Some(Duration::from_secs(20)));
-        assert_eq!((budget.spent(at(200)), budget.left(at(200))), (0, 2));
     }
 
     #[test]

@@ -4,31 +4,41 @@ use crate::{
     Route, RouteStatistics, Statistics,
     breaker::{BreakerPermit, CircuitBreaker, Observation},
     budget::{Budget, make_room},
-    client::{Answer, HttpClient, Request, counts_as_refused},
-    failure::{Principal, limited, unexpected},
-    limits::{KnownLimits, LimitNotice, Scope, TokenFingerprint},
-    route::PerRoute,
+    client::{Answer, HttpClient, Request, counts_as_refused, limited, unexpected},
+    limits::{KnownLimits, LimitNotice, Scope, SharedPause, TokenFingerprint},
     settings::{Limits, Settings},
-    shared_pause::SharedPause,
 };
 use companion_domain::{
     model::{Timestamp, UserId},
-    port::{Clock, IdentityError, IdentityErrorKind, PlatformPauses, Reputation},
+    port::{ClientMark, Clock, IdentityError, IdentityErrorKind, PlatformPauses, Reputation},
 };
 use http::StatusCode;
 use serde::de::IgnoredAny;
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 use tokio::{
-    sync::{Semaphore, SemaphorePermit},
+    sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, timeout},
 };
 
 /// Retry delay if too many calls are in flight.
 const FULL_RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// For whom a call is made, as far as known, and so who is charged if the platform refuses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Principal {
+    /// For this service: a refusal concerns all of its calls.
+    Ourselves,
+    /// For a client that is signing in. The call itself returns who it is.
+    Client(ClientMark),
+    /// For a client that is signing in. A concurrent call is about to return who it is.
+    Arriving(ClientMark),
+    /// For a user.
+    User(UserId),
+}
 
 /// A call that is about to be made.
 #[derive(Debug, Clone, Copy)]
@@ -60,55 +70,57 @@ impl Call {
 pub(crate) struct CallLimiter {
     client: HttpClient,
     clock: Arc<dyn Clock>,
-    slots: PerRoute<Semaphore>,
-    /// Limits the number of calls that wait for a slot.
-    waiters: PerRoute<Semaphore>,
     slot_timeout: Duration,
     state: Mutex<LimiterState>,
-    /// The pause requested from other nodes. `None` for a single node.
-    shared: Option<SharedPause>,
+    /// The pause requested from other nodes.
+    shared: SharedPause,
 }
 
 struct LimiterState {
     settings: Limits,
     limits: KnownLimits,
-    breakers: PerRoute<CircuitBreaker>,
+    routes: BTreeMap<Route, RouteState>,
     /// Small budgets of the users with refusals. A user who has exhausted theirs waits; other users are not affected.
     user_budgets: HashMap<UserId, Budget>,
     refused: Budget,
     refused_total: Budget,
     refused_early: Budget,
     bad_codes: Budget,
-    counts: PerRoute<RouteStatistics>,
+}
+
+/// What each route has of its own.
+struct RouteState {
+    breaker: CircuitBreaker,
+    counts: RouteStatistics,
+    slots: Arc<Semaphore>,
+    /// Limits the number of calls that wait for a slot.
+    waiters: Arc<Semaphore>,
 }
 
 impl CallLimiter {
-    pub(crate) fn new(settings: &Settings, client: HttpClient, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(
+        settings: &Settings,
+        client: HttpClient,
+        clock: Arc<dyn Clock>,
+        pauses: Arc<dyn PlatformPauses>,
+    ) -> Self {
         let limits = settings.limits;
         Self {
             client,
+            shared: SharedPause::new(pauses, Arc::clone(&clock)),
             clock,
-            slots: PerRoute::new(|| Semaphore::new(limits.max_concurrent_calls)),
-            waiters: PerRoute::new(|| Semaphore::new(limits.max_concurrent_calls)),
             slot_timeout: settings.deadlines.slot,
             state: Mutex::new(LimiterState {
                 settings: limits,
                 limits: KnownLimits::default(),
-                breakers: PerRoute::new(|| CircuitBreaker::new(limits.breaker)),
+                routes: BTreeMap::new(),
                 user_budgets: HashMap::new(),
                 refused: Budget::new(limits.refused),
                 refused_total: Budget::new(limits.refused_total),
                 refused_early: Budget::new(limits.refused_early),
                 bad_codes: Budget::new(limits.bad_codes),
-                counts: PerRoute::default(),
             }),
-            shared: None,
         }
-    }
-
-    /// Adds the pause that other nodes were asked for.
-    pub(crate) fn sharing(self, pauses: Arc<dyn PlatformPauses>) -> Self {
-        Self { shared: Some(SharedPause::new(pauses, Arc::clone(&self.clock))), ..self }
     }
 
     /// Admits the call, or returns how long to wait. It waits only for a full bulkhead; every other rejection is
@@ -120,7 +132,7 @@ impl CallLimiter {
 
     /// Returns whether the call would be admitted now, without waiting for the bulkhead.
     pub(crate) fn would_admit(&self, call: Call) -> Result<(), IdentityError> {
-        let checked = self.state().check(call, self.now());
+        let checked = self.state().check(call, self.now()).map(drop);
         checked.inspect_err(|error| self.count_rejected(call.route, error))
     }
 
@@ -130,24 +142,25 @@ impl CallLimiter {
     }
 
     fn count_rejected(&self, route: Route, error: &IdentityError) {
-        self.state().counts.of_mut(route).count(Err(error.kind));
+        self.state().route(route).counts.count(Err(error.kind));
     }
 
     async fn acquire_slot(&self, call: Call, until: Instant) -> Result<Permit<'_>, IdentityError> {
-        if let Some(shared) = &self.shared
-            && let Some(wait) = shared.poll().await
-        {
+        if let Some(wait) = self.shared.poll().await {
             self.state().limits.pause(wait, self.now());
         }
-        self.state().check(call, self.now())?;
+        let (slots, waiters) = {
+            let mut state = self.state();
+            let RouteState { slots, waiters, .. } = state.check(call, self.now())?;
+            (Arc::clone(slots), Arc::clone(waiters))
+        };
         let full = || limited("too many calls are in flight", FULL_RETRY_AFTER);
-        let slots = self.slots.of(call.route);
-        let slot = match slots.try_acquire() {
+        let slot = match Arc::clone(&slots).try_acquire_owned() {
             Ok(slot) => slot,
             Err(_) => {
                 // As many calls may wait as may be in flight. More would only be rejected later.
-                let _waiter = self.waiters.of(call.route).try_acquire().map_err(|_| full())?;
-                let slot = timeout(self.slot_timeout, slots.acquire()).await;
+                let _waiter = waiters.try_acquire().map_err(|_| full())?;
+                let slot = timeout(self.slot_timeout, slots.acquire_owned()).await;
                 slot.map_err(|_| full())?.map_err(|_| full())?
             }
         };
@@ -159,7 +172,7 @@ impl CallLimiter {
             is_early: call.is_early(),
             breaker_permit,
             response: OnceLock::new(),
-            is_settled: false,
+            outcome: None,
             slot: Some(slot),
         })
     }
@@ -174,8 +187,8 @@ impl CallLimiter {
             bad_codes_left: state.bad_codes.left(now),
             unreadable_guilds,
             routes: Route::ALL.map(|route| {
-                let breaker = state.breakers.of(route).state();
-                (route, RouteStatistics { breaker, ..*state.counts.of(route) })
+                let RouteState { breaker, counts, .. } = state.route(route);
+                (route, RouteStatistics { breaker: breaker.state(), ..*counts })
             }),
         }
     }
@@ -192,8 +205,18 @@ impl CallLimiter {
 }
 
 impl LimiterState {
-    /// Returns whether the call would be admitted now.
-    fn check(&mut self, call: Call, now: Timestamp) -> Result<(), IdentityError> {
+    fn route(&mut self, route: Route) -> &mut RouteState {
+        let Limits { breaker, max_concurrent_calls, .. } = self.settings;
+        self.routes.entry(route).or_insert_with(|| RouteState {
+            breaker: CircuitBreaker::new(breaker),
+            counts: RouteStatistics::default(),
+            slots: Arc::new(Semaphore::new(max_concurrent_calls)),
+            waiters: Arc::new(Semaphore::new(max_concurrent_calls)),
+        })
+    }
+
+    /// Returns the route of the call if it would be admitted now.
+    fn check(&mut self, call: Call, now: Timestamp) -> Result<&mut RouteState, IdentityError> {
         let Call { route, token, code, .. } = call;
         let charged = match call.payer() {
             Principal::Ourselves => self.refused.exhausted_for(now),
@@ -212,16 +235,20 @@ impl LimiterState {
             ("too many refusals of this user or of our credentials", charged),
             ("too many refusals in total", self.refused_total.exhausted_for(now)),
             ("too many bad codes", kept.and_then(|kept| self.bad_codes.exhausted_but_for(kept, now))),
-            ("the platform keeps failing", self.breakers.of(route).blocked_for(now)),
+            ("the platform keeps failing", self.route(route).breaker.blocked_for(now)),
         ];
         let first = waits.into_iter().find_map(|(reason, wait)| Some(limited(reason, wait?)));
-        first.map_or(Ok(()), Err)
+        match first {
+            Some(error) => Err(error),
+            None => Ok(self.route(route)),
+        }
     }
 
     fn admit(&mut self, call: Call, now: Timestamp) -> Result<BreakerPermit, IdentityError> {
-        self.check(call, now)?;
-        let breaker_permit = self.breakers.of_mut(call.route).admit(now);
+        let route = self.check(call, now)?;
+        let breaker_permit = route.breaker.admit(now);
         let breaker_permit = breaker_permit.map_err(|wait| limited("the platform keeps failing", wait))?;
+        route.counts.sent += 1;
         // The budgets were checked a moment ago, under the same lock.
         self.refused_total.reserve();
         if let Principal::Ourselves = call.payer() {
@@ -233,17 +260,11 @@ impl LimiterState {
         if call.code.is_some() {
             self.bad_codes.reserve();
         }
-        self.counts.of_mut(call.route).sent += 1;
         Ok(breaker_permit)
     }
 
-    fn settle(
-        &mut self,
-        permit: &Permit<'_>,
-        outcome: Option<Result<(), IdentityErrorKind>>,
-        now: Timestamp,
-    ) {
-        let Call { route, code, .. } = permit.call;
+    fn settle(&mut self, permit: &Permit<'_>, now: Timestamp) {
+        let (Call { route, code, .. }, outcome) = (permit.call, permit.outcome);
         let response = permit.response.get().copied();
         let status = response.map(|response| response.status);
         // A list cancelled because its user was refused would have been refused as well.
@@ -269,17 +290,19 @@ impl LimiterState {
             self.bad_codes.settle(bad, now);
         }
         match outcome {
-            None => self.breakers.of_mut(route).cancel(permit.breaker_permit),
+            None => self.route(route).breaker.cancel(permit.breaker_permit),
             Some(outcome) => {
                 let observation = observation(permit.call.principal, outcome, response);
-                self.breakers.of_mut(route).record(permit.breaker_permit, observation, now);
+                let state = self.route(route);
+                state.counts.count(outcome);
+                state.breaker.record(permit.breaker_permit, observation, now);
                 if response.is_some_and(|response| response.is_ban) {
                     // A ban applies to all routes.
                     for other in Route::ALL.into_iter().filter(|other| *other != route) {
-                        self.breakers.of_mut(other).record(BreakerPermit::Regular, Observation::Failing, now);
+                        let breaker = &mut self.route(other).breaker;
+                        breaker.record(BreakerPermit::Regular, Observation::Failing, now);
                     }
                 }
-                self.counts.of_mut(route).count(outcome);
             }
         }
     }
@@ -337,8 +360,9 @@ pub(crate) struct Permit<'a> {
     is_early: bool,
     breaker_permit: BreakerPermit,
     response: OnceLock<Response>,
-    is_settled: bool,
-    slot: Option<SemaphorePermit<'a>>,
+    /// `None` until the call is settled.
+    outcome: Option<Result<(), IdentityErrorKind>>,
+    slot: Option<OwnedSemaphorePermit>,
 }
 
 impl Permit<'_> {
@@ -352,8 +376,8 @@ impl Permit<'_> {
             let Call { route, token, .. } = self.call;
             let now = self.limiter.now();
             self.limiter.state().limits.remember(route, token, notice, now);
-            if let (Scope::Global, Some(shared)) = (notice.scope, &self.limiter.shared) {
-                shared.publish(notice.wait).await;
+            if notice.scope == Scope::Global {
+                self.limiter.shared.publish(notice.wait).await;
             }
         }
         if let Some(notice) = notice.filter(|_| status == StatusCode::TOO_MANY_REQUESTS) {
@@ -376,22 +400,14 @@ impl Permit<'_> {
 
     /// Records the outcome of the call, and returns it.
     pub(crate) fn settle<T>(mut self, result: Result<T, IdentityError>) -> Result<T, IdentityError> {
-        self.is_settled = true;
-        let outcome = result.as_ref().map(|_| ()).map_err(|error| error.kind);
-        self.record(Some(outcome));
+        self.outcome = Some(result.as_ref().map(|_| ()).map_err(|error| error.kind));
         result
-    }
-
-    fn record(&self, outcome: Option<Result<(), IdentityErrorKind>>) {
-        let now = self.limiter.now();
-        self.limiter.state().settle(self, outcome, now);
     }
 }
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        if !self.is_settled {
-            self.record(None);
-        }
+        let now = self.limiter.now();
+        self.limiter.state().settle(self, now);
     }
 }

@@ -1,11 +1,9 @@
-//! One request and its response: no redirects, no proxy, no compression, and limits on time and size.
+//! One request and its response: no redirects, no proxy, no compression, and limits on time and size; and errors without
+//! content of a response.
 
-use crate::{
-    failure::{failed, of_client},
-    settings::{ApiBase, Settings, SettingsError},
-};
+use crate::settings::{ApiBase, Settings, SettingsError};
 use companion_domain::{
-    port::{IdentityError, IdentityErrorKind},
+    port::{Cause, IdentityError, IdentityErrorKind},
     request::{Part, RequestContext, note},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -138,4 +136,36 @@ pub(crate) fn tls(is_https: bool) -> Result<ClientConfig, rustls::Error> {
     }
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
     Ok(config.with_safe_default_protocol_versions()?.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// Returns an error for a call that failed. The cause must not quote the response.
+pub(crate) fn failed(cause: impl Into<Cause>) -> IdentityError {
+    IdentityError::new(IdentityErrorKind::Failed, cause)
+}
+
+/// Returns an error for a call that was not sent, or that the platform limited.
+pub(crate) fn limited(reason: &'static str, wait: Duration) -> IdentityError {
+    IdentityError::new(IdentityErrorKind::Limited(wait), reason)
+}
+
+pub(crate) fn unexpected(status: StatusCode) -> IdentityError {
+    failed(format!("the answer has status {}", status.as_u16()))
+}
+
+/// Converts an error of the HTTP client. The URL is removed, because the error may be shown.
+pub(crate) fn of_client(error: reqwest::Error) -> IdentityError {
+    let kind = if error.is_connect() { IdentityErrorKind::Unreachable } else { IdentityErrorKind::Failed };
+    IdentityError::new(kind, error.without_url())
+}
+
+/// Converts a JSON error. Only the position is kept, because the parser's message would quote the response.
+pub(crate) fn of_json(error: &serde_json::Error) -> IdentityError {
+    let what = match error.classify() {
+        serde_json::error::Category::Io => "truncated",
+        serde_json::error::Category::Syntax => "not JSON",
+        serde_json::error::Category::Data => "JSON of another shape",
+        serde_json::error::Category::Eof => "incomplete JSON",
+    };
+    let (line, column) = (error.line(), error.column());
+    failed(format!("the answer cannot be read: {what}, line {line}, column {column}"))
 }

@@ -12,10 +12,9 @@
 //! | `provider` | the port: which calls make up each of its methods |
 //! | `token_endpoint` | codes and refresh tokens, through the `oauth2` crate |
 //! | `wire` | the platform's JSON, and its conversion to domain values |
-//! | `client` | one request and its response: deadline, size, no redirect, no compression |
-//! | `call_limiter` | whether a call may be sent, and what is learnt from its response |
+//! | `client` | one request and its response: deadline, size, no redirect, no compression; errors without its content |
+//! | `call_limiter` | whether a call may be sent, what is learnt from its response, and who is charged for a refusal |
 //! | `limits`, `breaker`, `budget` | the rules of `call_limiter`, each a pure state machine |
-//! | `failure` | errors without content of a response, and who is charged for a refusal |
 //!
 //! To extend it: another platform is another `wire`, chosen in `provider`; another rule for outbound calls is a state
 //! machine beside the others and a line in `call_limiter`.
@@ -25,12 +24,10 @@ mod breaker;
 mod budget;
 mod call_limiter;
 mod client;
-mod failure;
 mod limits;
 mod provider;
 mod route;
 mod settings;
-mod shared_pause;
 mod token_endpoint;
 mod wire;
 

@@ -1,10 +1,18 @@
-//! The platform's rate limits: how they are read from a response, and when they end.
+//! The platform's rate limits: how they are read from a response, when they end, and how nodes share pauses.
 
 use crate::{Route, budget::make_room};
-use companion_domain::model::Timestamp;
+use companion_domain::{
+    model::Timestamp,
+    port::{Clock, PlatformPause, PlatformPauses},
+};
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::time::timeout;
 
 /// Wait if the platform limits calls without saying for how long.
 const DEFAULT_WAIT: Duration = Duration::from_secs(60);
@@ -132,9 +140,58 @@ impl KnownLimits {
     }
 }
 
+/// Minimum time between two polls.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Timeout for the store.
+const STORE_TIMEOUT: Duration = Duration::from_millis(250);
+
+/// Pauses that the platform requested from any node. It announces a global limit to one node, but it applies to all. That
+/// node stores it, and the others poll the store before a call, at most once a second. A slow store is not waited for:
+/// then each node learns of the limit by itself, as it would without sharing.
+pub(crate) struct SharedPause {
+    pauses: Arc<dyn PlatformPauses>,
+    clock: Arc<dyn Clock>,
+    /// In monotonic time.
+    last_poll: Mutex<Option<Duration>>,
+}
+
+impl SharedPause {
+    pub(crate) fn new(pauses: Arc<dyn PlatformPauses>, clock: Arc<dyn Clock>) -> Self {
+        Self { pauses, clock, last_poll: Mutex::default() }
+    }
+
+    /// Returns the remaining pause requested from another node. Returns `None` if there is none, or the last poll was a
+    /// moment ago.
+    pub(crate) async fn poll(&self) -> Option<Duration> {
+        if !self.is_due() {
+            return None;
+        }
+        let pause = timeout(STORE_TIMEOUT, self.pauses.current()).await.ok()?.ok()??;
+        pause.left(self.clock.now())
+    }
+
+    /// Publishes a pause to the other nodes.
+    pub(crate) async fn publish(&self, wait: Duration) {
+        let said_at = self.clock.now();
+        // On failure the other nodes learn of the limit by themselves.
+        let _ = timeout(STORE_TIMEOUT, self.pauses.note(PlatformPause { said_at, wait })).await;
+    }
+
+    fn is_due(&self) -> bool {
+        let now = self.clock.monotonic();
+        let mut last = self.last_poll.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = last.is_none_or(|last| now.saturating_sub(last) >= POLL_INTERVAL);
+        if due {
+            *last = Some(now);
+        }
+        due
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use companion_testkit::world::at;
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
         pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
@@ -146,53 +203,40 @@ mod tests {
         Some((notice.scope, notice.wait.as_secs_f64()))
     }
 
-    fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_micros(seconds * 1_000_000)
-    }
-
     fn notice(scope: Scope, seconds: u64) -> LimitNotice {
         LimitNotice { scope, wait: Duration::from_secs(seconds) }
     }
 
     #[test]
-    fn takes_the_longer_wait_of_header_and_body() {
-        let body = r#"{"message": "slow down", "retry_after": 1.5, "global": false}"#;
-        assert_eq!(read(429, &[("retry-after", "1")], body), Some((Scope::Token, 1.5)));
-        assert_eq!(read(429, &[("retry-after", "2")], body), Some((Scope::Token, 2.0)));
-        assert_eq!(read(429, &[], body), Some((Scope::Token, 1.5)));
-    }
-
-    #[test]
-    fn recognises_a_global_limit_in_headers_and_body() {
-        let (local, global) = (r#"{"retry_after": 1}"#, r#"{"retry_after": 1, "global": true}"#);
-        assert_eq!(read(429, &[], global), Some((Scope::Global, 1.0)));
-        assert_eq!(read(429, &[("x-ratelimit-global", "true")], local), Some((Scope::Global, 1.0)));
-        assert_eq!(read(429, &[("x-ratelimit-scope", "global")], local), Some((Scope::Global, 1.0)));
-        assert_eq!(read(429, &[("x-ratelimit-scope", "shared")], local), Some((Scope::Token, 1.0)));
-        assert_eq!(read(429, &[("retry-after", "9")], "<html>"), Some((Scope::Global, 9.0)));
-    }
-
-    #[test]
-    fn ignores_invalid_waits_and_caps_long_ones() {
-        for nonsense in ["-1", "NaN", "inf", "soon", "Wed, 21 Oct 2015 07:28:00 GMT"] {
-            assert_eq!(
-                read(429, &[("retry-after", nonsense)], ""),
-                Some((Scope::Global, 60.0)),
-                "{nonsense}"
-            );
+    fn reads_scope_and_wait_from_status_headers_and_body() {
+        const BODY: &str = r#"{"message": "slow down", "retry_after": 1.5, "global": false}"#;
+        const GLOBAL: &str = r#"{"retry_after": 1, "global": true}"#;
+        let (token, global) = (|wait| Some((Scope::Token, wait)), |wait| Some((Scope::Global, wait)));
+        let bucket = |left| [("x-ratelimit-remaining", left), ("x-ratelimit-reset-after", "0.25")];
+        for (status, headers, body, expected) in [
+            // The longer wait of header and body.
+            (429, &[("retry-after", "1")][..], BODY, token(1.5)),
+            (429, &[("retry-after", "2")], BODY, token(2.0)),
+            (429, &[], BODY, token(1.5)),
+            (429, &[], GLOBAL, global(1.0)),
+            (429, &[("x-ratelimit-global", "true")], BODY, global(1.5)),
+            (429, &[("x-ratelimit-scope", "global")], BODY, global(1.5)),
+            (429, &[("x-ratelimit-scope", "shared")], BODY, token(1.5)),
+            (429, &[("retry-after", "9")], "<html>", global(9.0)),
+            (429, &[("retry-after", "99999999")], "", global(86400.0)),
+            // Only a bucket that was just emptied limits.
+            (200, &bucket("0"), "", token(0.25)),
+            (200, &bucket("1"), "", None),
+            (200, &[("x-ratelimit-remaining", "0")], "", None),
+            (200, &[("retry-after", "5")], "", None),
+            (503, &[("retry-after", "5")], "", Some((Scope::Route, 5.0))),
+            (503, &[], "", None),
+        ] {
+            assert_eq!(read(status, headers, body), expected, "{status} {headers:?} {body}");
         }
-        assert_eq!(read(429, &[("retry-after", "99999999")], ""), Some((Scope::Global, 86400.0)));
-    }
-
-    #[test]
-    fn only_a_bucket_that_was_just_emptied_limits() {
-        let left = |left| [("x-ratelimit-remaining", left), ("x-ratelimit-reset-after", "0.25")];
-        assert_eq!(read(200, &left("0"), ""), Some((Scope::Token, 0.25)));
-        assert_eq!(read(200, &left("1"), ""), None);
-        assert_eq!(read(200, &[("x-ratelimit-remaining", "0")], ""), None);
-        assert_eq!(read(200, &[("retry-after", "5")], ""), None);
-        assert_eq!(read(503, &[("retry-after", "5")], ""), Some((Scope::Route, 5.0)));
-        assert_eq!(read(503, &[], ""), None);
+        for nonsense in ["-1", "NaN", "inf", "soon", "Wed, 21 Oct 2015 07:28:00 GMT"] {
+            assert_eq!(read(429, &[("retry-after", nonsense)], ""), global(60.0), "{nonsense}");
+        }
     }
 
     #[test]

@@ -2,9 +2,8 @@
 
 use crate::{
     Deadlines, Limits, Route, Settings, SettingsError, Statistics,
-    call_limiter::{Call, CallLimiter, Permit},
-    client::{Answer, HttpClient, Request, invalid},
-    failure::{Principal, failed, unexpected},
+    call_limiter::{Call, CallLimiter, Permit, Principal},
+    client::{Answer, HttpClient, Request, failed, invalid, unexpected},
     limits::TokenFingerprint,
     settings::ApiBase,
     token_endpoint::TokenEndpoint,
@@ -74,15 +73,20 @@ impl OauthIdentity {
         }
     }
 
-    /// Creates a provider. It opens no connection.
+    /// Creates a provider. It opens no connection. Global pauses requested by the platform are shared with all nodes
+    /// through `pauses`.
     ///
     /// # Errors
     /// Returns an error if the address is neither HTTPS nor loopback, or another setting is invalid.
-    pub fn new(settings: &Settings, clock: Arc<dyn Clock>) -> Result<Self, SettingsError> {
+    pub fn new(
+        settings: &Settings,
+        clock: Arc<dyn Clock>,
+        pauses: Arc<dyn PlatformPauses>,
+    ) -> Result<Self, SettingsError> {
         let base = ApiBase::check(&settings.api_url)?;
         let client = HttpClient::new(settings, &base)?;
         Ok(Self {
-            limiter: CallLimiter::new(settings, client, Arc::clone(&clock)),
+            limiter: CallLimiter::new(settings, client, Arc::clone(&clock), pauses),
             tokens: TokenEndpoint::new(settings, &base)?,
             clock,
             api: base.url,
@@ -93,12 +97,6 @@ impl OauthIdentity {
             unreadable_guilds: AtomicU64::new(0),
             refused_codes: AtomicU32::new(0),
         })
-    }
-
-    /// Shares global pauses requested by the platform with all nodes.
-    #[must_use]
-    pub fn sharing(self, pauses: Arc<dyn PlatformPauses>) -> Self {
-        Self { limiter: self.limiter.sharing(pauses), ..self }
     }
 
     /// Returns counters of calls and their outcomes.

@@ -32,36 +32,6 @@ impl Route {
     }
 }
 
-/// One value per route.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct PerRoute<T>([T; 4]);
-
-impl<T> PerRoute<T> {
-    pub(crate) fn new(make: impl Fn() -> T) -> Self {
-        Self(Route::ALL.map(|_| make()))
-    }
-
-    pub(crate) const fn of(&self, route: Route) -> &T {
-        let [token, revoke, user, guilds] = &self.0;
-        match route {
-            Route::Token => token,
-            Route::Revoke => revoke,
-            Route::User => user,
-            Route::Guilds => guilds,
-        }
-    }
-
-    pub(crate) const fn of_mut(&mut self, route: Route) -> &mut T {
-        let [token, revoke, user, guilds] = &mut self.0;
-        match route {
-            Route::Token => token,
-            Route::Revoke => revoke,
-            Route::User => user,
-            Route::Guilds => guilds,
-        }
-    }
-}
-
 /// Counters of one route since the provider was built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RouteStatistics {

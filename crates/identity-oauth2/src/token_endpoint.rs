@@ -2,8 +2,7 @@
 
 use crate::{
     call_limiter::Permit,
-    client::{Answer, Request, invalid},
-    failure::{failed, of_json},
+    client::{Answer, Request, failed, invalid, of_json},
     settings::{ApiBase, Settings, SettingsError},
 };
 use companion_domain::{
@@ -36,7 +35,6 @@ impl<'c> AsyncHttpClient<'c> for Permit<'_> {
 
 pub(crate) struct TokenEndpoint {
     oauth: Oauth,
-    client_id: String,
     client_secret: Secret,
     revocation: String,
 }
@@ -44,19 +42,14 @@ pub(crate) struct TokenEndpoint {
 impl TokenEndpoint {
     pub(crate) fn new(settings: &Settings, base: &ApiBase) -> Result<Self, SettingsError> {
         let url = TokenUrl::new(format!("{}/oauth2/token", base.url)).map_err(|_| SettingsError::NotABase)?;
-        let (id, secret) = (settings.client_id.clone(), settings.client_secret.clone());
-        let oauth = BasicClient::new(ClientId::new(id.clone()))
+        let secret = settings.client_secret.clone();
+        let oauth = BasicClient::new(ClientId::new(settings.client_id.clone()))
             .set_client_secret(ClientSecret::new(secret.expose().to_owned()))
             // In a form every character is unambiguous. In the header, servers disagree on how to encode special
             // characters.
             .set_auth_type(AuthType::RequestBody)
             .set_token_uri(url);
-        Ok(Self {
-            oauth,
-            client_id: id,
-            client_secret: secret,
-            revocation: format!("{}/oauth2/token/revoke", base.url),
-        })
+        Ok(Self { oauth, client_secret: secret, revocation: format!("{}/oauth2/token/revoke", base.url) })
     }
 
     /// Exchanges a code, in one call.
@@ -102,7 +95,7 @@ impl TokenEndpoint {
     pub(crate) fn revocation(&self, token: &Secret) -> Result<Request, IdentityError> {
         let form = form_urlencoded::Serializer::new(String::new())
             .append_pair("token", token.expose())
-            .append_pair("client_id", &self.client_id)
+            .append_pair("client_id", self.oauth.client_id())
             .append_pair("client_secret", self.client_secret.expose())
             .finish();
         let form_encoded = HeaderValue::from_static("application/x-www-form-urlencoded");

@@ -3,7 +3,7 @@
 //! Unknown fields are ignored, and optional ones may be missing or null, because the platform evolves. A field of the
 //! wrong type is rejected, because the API has then changed incompatibly. In a list it costs only its own row.
 
-use crate::failure::{failed, of_json};
+use crate::client::{failed, of_json};
 use companion_domain::{
     model::{GuildId, Membership, Name, NamedGuild, PictureServer, PlatformPermissions, User, UserId},
     port::IdentityError,

@@ -13,6 +13,7 @@ use companion_domain::{
     port::Clock,
 };
 use companion_identity_oauth2::{Deadlines, Limits, OauthIdentity, Settings};
+use companion_storage_memory::MemoryStorage;
 use serde_json::Value;
 use std::{
     net::{SocketAddr, TcpListener},
@@ -96,7 +97,7 @@ pub(crate) fn identity(
         deadlines,
         limits: Limits::default(),
     };
-    Arc::new(OauthIdentity::new(&settings, clock).unwrap())
+    Arc::new(OauthIdentity::new(&settings, clock, Arc::new(MemoryStorage::new())).unwrap())
 }
 
 /// Returns the layers of a service with this storage.

@@ -39,9 +39,9 @@ pub(super) fn choose(
         }
         return Ok((Arc::new(unreachable), None));
     };
-    let provider = OauthIdentity::new(&settings, Arc::clone(clock));
+    let provider = OauthIdentity::new(&settings, Arc::clone(clock), pauses);
     let provider = provider.map_err(|error| refused(format_args!("identity.api_url: {error}")))?;
-    let provider = Arc::new(provider.sharing(pauses));
+    let provider = Arc::new(provider);
     Ok((Arc::clone(&provider) as Arc<dyn IdentityProvider>, Some(Arc::new(IdentityMetrics(provider)))))
 }
 

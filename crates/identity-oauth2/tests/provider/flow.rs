@@ -1,19 +1,19 @@
 //! The whole flow, from a code to a revocation, and the concurrent calls of a sign-in.
 
-use crate::stage::{CLIENT, CLIENT_SECRET, Stage, USER, account, kind, secret, user_id, wait_of};
-use companion_dev_identity::{Client, ErrorBody, Fault, RateLimit, Route};
-use companion_domain::{
-    model::Timestamp,
-    port::{ClientMark, Clock, IdentityErrorKind, IdentityProvider as _, UserWithGuilds},
+use crate::stage::{
+    CLIENT, CLIENT_SECRET, Stage, USER, account, exchange_of, kind, provider, secret, user_id, wait_of,
 };
-use companion_identity_oauth2::{BudgetRules, OauthIdentity, Route as Ours};
+use companion_dev_identity::{ErrorBody, Fault, RateLimit, Route};
+use companion_domain::port::{
+    ClientMark, Clock as _, IdentityErrorKind, IdentityProvider as _, UserWithGuilds,
+};
+use companion_identity_oauth2::{BudgetRules, Route as Ours};
 use serde_json::json;
 use std::{
     process::Command,
-    sync::Arc,
     time::{Duration, Instant},
 };
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 #[tokio::test]
 async fn a_code_yields_a_user_with_guilds_until_revoked() {
@@ -79,29 +79,24 @@ async fn skips_unreadable_rows_and_reads_later_pages() {
     assert_eq!(stage.control.calls(Route::Guilds), 3);
 }
 
-/// A clock that advances by itself, for tests in which the provider waits.
-struct Running(Instant);
-
-impl Clock for Running {
-    fn now(&self) -> Timestamp {
-        Timestamp::EPOCH.after(self.0.elapsed())
-    }
-
-    fn monotonic(&self) -> Duration {
-        self.0.elapsed()
-    }
-}
-
 #[tokio::test]
 async fn waits_for_a_short_limit_between_two_pages() {
     let stage = Stage::new();
     stage.control.put_user(account(USER, 450));
     let per = Duration::from_millis(100);
     stage.control.limit_rate(Some(RateLimit { requests: 1, per }));
-    let provider = OauthIdentity::new(&stage.settings, Arc::new(Running(Instant::now()))).unwrap();
     let access = stage.signed_in().await.access;
     let started = Instant::now();
-    assert_eq!(provider.guilds(user_id(), &access).await.unwrap().memberships.len(), 450);
+    let clock_runs = async {
+        loop {
+            sleep(per / 10).await;
+            stage.clock.advance(per / 10);
+        }
+    };
+    tokio::select! {
+        listed = stage.provider.guilds(user_id(), &access) => assert_eq!(listed.unwrap().memberships.len(), 450),
+        () = clock_runs => {}
+    }
     assert!(started.elapsed() >= 2 * per);
 }
 
@@ -172,11 +167,6 @@ async fn a_code_may_contain_any_printable_character() {
 async fn a_client_secret_may_contain_any_character() {
     for odd in [CLIENT_SECRET, ":", "%41+%zz", "a&client_id=1", "=", "\u{1f98a} \t\n\u{0}", "-_.~'()*"] {
         let stage = Stage::with(|settings| settings.client_secret = secret(odd));
-        stage.control.put_client(Client {
-            id: stage.settings.client_id.clone(),
-            secret: odd.to_owned(),
-            redirect_uris: vec![],
-        });
         let tokens = stage.signed_in().await;
         let tokens = stage.provider.refresh(user_id(), &tokens.refresh.unwrap()).await.unwrap();
         stage.provider.revoke(&tokens.access).await.unwrap();
@@ -186,11 +176,14 @@ async fn a_client_secret_may_contain_any_character() {
 
 #[tokio::test]
 async fn wrong_client_credentials_are_not_charged_to_codes() {
-    let stage = Stage::with(|settings| settings.client_secret = secret("wrong"));
-    assert_eq!(kind(stage.exchange(stage.code().expose()).await), IdentityErrorKind::Failed);
-    assert_eq!(kind(stage.provider.refresh(user_id(), &secret("any")).await), IdentityErrorKind::Failed);
-    assert_eq!(kind(stage.provider.revoke(&secret("any")).await), IdentityErrorKind::Failed);
-    let statistics = stage.provider.statistics();
+    let stage = Stage::new();
+    let mut settings = stage.settings.clone();
+    settings.client_secret = secret("wrong");
+    let provider = provider(&settings, &stage.clock);
+    assert_eq!(kind(provider.exchange(&exchange_of(stage.code())).await), IdentityErrorKind::Failed);
+    assert_eq!(kind(provider.refresh(user_id(), &secret("any")).await), IdentityErrorKind::Failed);
+    assert_eq!(kind(provider.revoke(&secret("any")).await), IdentityErrorKind::Failed);
+    let statistics = provider.statistics();
     assert_eq!((statistics.refused_responses, statistics.bad_codes), (3, 0));
 }
 
@@ -271,7 +264,7 @@ async fn a_refused_list_is_charged_to_the_user_in_either_order() {
             let together = timeout(Duration::from_secs(5), both).await.unwrap();
             assert_eq!(kind(together.unwrap().guilds), IdentityErrorKind::Failed, "{slow:?}");
         }
-        stage.control.clear(Route::Guilds);
+        stage.control.clear_all();
         assert_eq!(stage.provider.statistics().refused_responses, 5);
         assert_eq!(wait_of(stage.provider.guilds(user_id(), &access).await), TEN_MINUTES, "{slow:?}");
     }
@@ -294,7 +287,7 @@ async fn requests_the_user_first_after_many_refused_lists() {
     assert_eq!(asked, [1, 2, 3, 4, 5, 5, 5, 5]);
 
     // Other users still get their list, only later.
-    stage.control.clear(Route::Guilds);
+    stage.control.clear_all();
     stage.control.put_user(account(USER + 1, 3));
     let other = stage.exchange(&stage.control.mint_code(USER + 1)).await.unwrap().access;
     let together = stage.provider.user_with_guilds(CLIENT, &other).await.unwrap();

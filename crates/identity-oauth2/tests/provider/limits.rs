@@ -94,7 +94,7 @@ async fn readiness_reports_limits_before_a_code_is_sent() {
 async fn a_global_limit_of_one_node_applies_to_all_nodes() {
     let stage = Stage::new();
     let pauses = Arc::new(MemoryStorage::new());
-    let [one, other] = [(); 2].map(|()| stage.another_provider().sharing(pauses.clone()));
+    let [one, other] = [(); 2].map(|()| stage.sharing_provider(pauses.clone()));
     let access = stage.signed_in().await.access;
     assert!(other.user(CLIENT, &access).await.is_ok());
     stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: true }, 1);
@@ -114,7 +114,7 @@ async fn a_global_limit_of_one_node_applies_to_all_nodes() {
 async fn does_not_share_limits_of_one_route_or_user() {
     let stage = Stage::new();
     let pauses = Arc::new(MemoryStorage::new());
-    let provider = stage.another_provider().sharing(pauses.clone());
+    let provider = stage.sharing_provider(pauses.clone());
     stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: false }, 1);
     wait_of(provider.user(CLIENT, &secret("any")).await);
     assert_eq!(pauses.current().await.unwrap(), None);
@@ -141,7 +141,7 @@ impl PlatformPauses for FailingPauses {
 async fn without_the_store_each_node_learns_the_limit_itself() {
     for silent in [false, true] {
         let stage = Stage::new();
-        let provider = stage.another_provider().sharing(Arc::new(FailingPauses(silent)));
+        let provider = stage.sharing_provider(Arc::new(FailingPauses(silent)));
         let access = stage.signed_in().await.access;
         assert!(provider.user(CLIENT, &access).await.is_ok());
         stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: true }, 1);

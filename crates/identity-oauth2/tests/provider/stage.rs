@@ -6,9 +6,12 @@ use companion_dev_identity::{
 };
 use companion_domain::{
     model::{IdpCode, Membership, PictureServer, PlatformTokens, Secret, User, UserId, WebUrl},
-    port::{ClientMark, Clock, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider as _},
+    port::{
+        ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider as _, PlatformPauses,
+    },
 };
 use companion_identity_oauth2::{Deadlines, Limits, OauthIdentity, Route, RouteStatistics, Settings};
+use companion_storage_memory::MemoryStorage;
 use companion_testkit::{
     clock::FixedClock,
     conformance::{
@@ -39,34 +42,38 @@ impl Stage {
         Self::with(|_| {})
     }
 
+    /// Changes the settings of the provider. The platform knows its client secret.
     pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> Self {
-        let options = Options {
-            clients: vec![Client {
-                id: CLIENT_ID.to_owned(),
-                secret: CLIENT_SECRET.to_owned(),
-                redirect_uris: vec![redirect().to_string()],
-            }],
-            users: vec![account(USER, 2)],
-            ..Options::default()
-        };
+        let options = Options { users: vec![account(USER, 2)], ..Options::default() };
         let running = DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap();
         let mut settings = settings(&running.api_url(), &running.cdn_url());
         change(&mut settings);
+        let control = running.control();
+        control.put_client(Client {
+            id: settings.client_id.clone(),
+            secret: settings.client_secret.expose().to_owned(),
+            redirect_uris: vec![redirect().to_string()],
+        });
         let clock = Arc::new(FixedClock::default());
-        let provider = OauthIdentity::new(&settings, Arc::clone(&clock) as Arc<dyn Clock>).unwrap();
-        Self { control: running.control(), running, clock, settings, provider }
+        let provider = provider(&settings, &clock);
+        Self { control, running, clock, settings, provider }
     }
 
     /// Creates another provider for the same platform, with its own state.
     pub(crate) fn another_provider(&self) -> OauthIdentity {
-        OauthIdentity::new(&self.settings, Arc::clone(&self.clock) as Arc<dyn Clock>).unwrap()
+        provider(&self.settings, &self.clock)
+    }
+
+    /// Creates another provider that shares pauses.
+    pub(crate) fn sharing_provider(&self, pauses: Arc<dyn PlatformPauses>) -> OauthIdentity {
+        OauthIdentity::new(&self.settings, self.clock.clone(), pauses).unwrap()
     }
 
     /// Creates another provider with a short deadline.
     pub(crate) fn impatient_provider(&self, call: Duration) -> OauthIdentity {
         let mut settings = self.settings.clone();
         settings.deadlines.call = call;
-        OauthIdentity::new(&settings, Arc::clone(&self.clock) as Arc<dyn Clock>).unwrap()
+        provider(&settings, &self.clock)
     }
 
     /// Returns the provider's counters of a route.
@@ -98,6 +105,11 @@ pub(crate) fn settings(api_url: &str, cdn_url: &str) -> Settings {
         deadlines: Deadlines { call: Duration::from_secs(30), ..Deadlines::default() },
         limits: Limits::default(),
     }
+}
+
+/// Creates a provider that shares pauses with no other node.
+pub(crate) fn provider(settings: &Settings, clock: &Arc<FixedClock>) -> OauthIdentity {
+    OauthIdentity::new(settings, Arc::clone(clock) as _, Arc::new(MemoryStorage::new())).unwrap()
 }
 
 pub(crate) fn account(id: u64, guilds: u64) -> Account {

@@ -1,11 +1,12 @@
 //! The platform behind TLS; rejected settings; and the headers of a request.
 
-use crate::stage::{CLIENT, Stage, USER, exchange_of, kind, secret, settings};
+use crate::stage::{CLIENT, Stage, USER, exchange_of, kind, provider, secret, settings};
 use companion_domain::{
     port::{IdentityErrorKind, IdentityProvider as _},
     request::{Part, RequestContext, carried},
 };
 use companion_identity_oauth2::{OauthIdentity, SettingsError};
+use companion_storage_memory::MemoryStorage;
 use companion_testkit::clock::FixedClock;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use std::{net::SocketAddr, process::Command, sync::Arc, time::Duration};
@@ -64,7 +65,7 @@ async fn rejects_an_untrusted_certificate() {
     let key = made.signing_key.serialize_pem();
     let address = tls_before(stage.running.address(), &made.cert.pem(), &key).await;
     let settings = settings(&format!("https://{address}/api/v10"), "https://cdn.example");
-    let provider = OauthIdentity::new(&settings, Arc::clone(&stage.clock) as _).unwrap();
+    let provider = provider(&settings, &stage.clock);
     let refused = provider.exchange(&exchange_of(stage.code())).await;
     assert_eq!(kind(refused), IdentityErrorKind::Unreachable);
     assert_eq!(stage.control.calls(companion_dev_identity::Route::Token), 0);
@@ -95,7 +96,7 @@ async fn second_process_signs_in_over_tls() {
     let stage = Stage::new();
     let address = tls_before(stage.running.address(), &read(CERTIFICATE), &read(KEY)).await;
     let settings = settings(&format!("https://{address}/api/v10"), "https://cdn.example");
-    let provider = OauthIdentity::new(&settings, Arc::clone(&stage.clock) as _).unwrap();
+    let provider = provider(&settings, &stage.clock);
     let tokens = provider.exchange(&exchange_of(stage.code())).await.unwrap();
     assert_eq!(provider.user(CLIENT, &tokens.access).await.unwrap().id.get(), USER);
 }
@@ -103,13 +104,7 @@ async fn second_process_signs_in_over_tls() {
 fn build(api_url: &str, user_agent: &str) -> Result<OauthIdentity, SettingsError> {
     let mut settings = settings(api_url, "https://cdn.example");
     settings.user_agent = user_agent.to_owned();
-    OauthIdentity::new(&settings, Arc::new(FixedClock::default()))
-}
-
-#[test]
-fn rejects_plain_http_beyond_loopback() {
-    assert!(matches!(build("http://platform.example/api", "us"), Err(SettingsError::Insecure)));
-    assert!(build("https://platform.example/api", "us").is_ok());
+    OauthIdentity::new(&settings, Arc::new(FixedClock::default()), Arc::new(MemoryStorage::new()))
 }
 
 #[test]
