@@ -8,15 +8,6 @@ use std::{collections::HashMap, time::Duration};
 /// Number of buckets above which expired ones are removed.
 const CLEAN_UP_ABOVE: usize = 10_000;
 
-/// The state of a bucket after a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Bucket {
-    pub(crate) limit: u32,
-    pub(crate) remaining: u32,
-    pub(crate) reset_after: Duration,
-    pub(crate) exceeded: bool,
-}
-
 #[derive(Debug)]
 pub(crate) struct RateLimits {
     rule: Option<RateLimit>,
@@ -32,9 +23,16 @@ impl RateLimits {
         *self = Self::new(rule);
     }
 
-    /// Takes one request from the bucket. Returns `None` if there is no limit.
-    pub(crate) fn take(&mut self, route: Route, token: &str, now: Duration) -> Option<Bucket> {
-        let rule = self.rule?;
+    /// Takes one request from the bucket of a token. Responds with this content, or that the limit is exceeded, and with the
+    /// state of the bucket.
+    pub(crate) fn answer(
+        &mut self,
+        route: Route,
+        token: &str,
+        now: Duration,
+        content: Value,
+    ) -> HttpResponse {
+        let Some(rule) = self.rule else { return HttpResponse::Ok().json(content) };
         if self.used.len() > CLEAN_UP_ABOVE {
             self.used.retain(|_, (began, _)| now < *began + rule.per);
         }
@@ -42,28 +40,16 @@ impl RateLimits {
         if now >= *began + rule.per {
             (*began, *used) = (now, 0);
         }
-        let exceeded = *used >= rule.requests;
-        *used = used.saturating_add(1);
-        Some(Bucket {
-            limit: rule.requests,
-            remaining: rule.requests.saturating_sub(*used),
-            reset_after: (*began + rule.per).saturating_sub(now),
-            exceeded,
-        })
-    }
-}
-
-impl Bucket {
-    /// Responds with this content, or that the limit is exceeded, and with the state of the bucket.
-    pub(crate) fn answer(&self, route: Route, content: Value) -> HttpResponse {
-        let mut response = match self.exceeded {
-            true => too_many(self.reset_after, false),
+        let reset_after = (*began + rule.per).saturating_sub(now);
+        let mut response = match *used >= rule.requests {
+            true => too_many(reset_after, false),
             false => HttpResponse::Ok().json(content),
         };
+        *used = used.saturating_add(1);
         for (name, value) in [
-            ("x-ratelimit-limit", self.limit.to_string()),
-            ("x-ratelimit-remaining", self.remaining.to_string()),
-            ("x-ratelimit-reset-after", format!("{:.3}", self.reset_after.as_secs_f64())),
+            ("x-ratelimit-limit", rule.requests.to_string()),
+            ("x-ratelimit-remaining", rule.requests.saturating_sub(*used).to_string()),
+            ("x-ratelimit-reset-after", format!("{:.3}", reset_after.as_secs_f64())),
             ("x-ratelimit-bucket", format!("{route:?}").to_lowercase()),
         ] {
             if let Ok(value) = value.parse() {

@@ -111,9 +111,11 @@ impl ServerState {
         }
     }
 
-    /// Counts a call on behalf of a user. It is in flight until the returned guard is dropped.
-    pub(crate) fn begin(&self, user: u64, route: Route) -> InFlightCall<'_> {
+    /// Counts a call with this token, valid or expired, if a user has it. It is in flight until the returned guard is
+    /// dropped.
+    pub(crate) fn begin(&self, token: &str, route: Route) -> Option<InFlightCall<'_>> {
         let mut world = self.world();
+        let user = world.platform.grants.find(token)?.grant.user;
         let (calls, in_flight) = world.calls.of_users.entry(user).or_default();
         match route {
             Route::Guilds => calls.guilds += 1,
@@ -122,7 +124,7 @@ impl ServerState {
         }
         *in_flight += 1;
         calls.most_at_once = calls.most_at_once.max(*in_flight);
-        InFlightCall { state: self, user }
+        Some(InFlightCall { state: self, user })
     }
 }
 

@@ -11,8 +11,8 @@ const PAIRS_PER_USER: usize = 100;
 
 /// What a user has granted to a client.
 #[derive(Debug, Clone)]
-pub(super) struct Grant {
-    pub(super) user: u64,
+pub(crate) struct Grant {
+    pub(crate) user: u64,
     pub(super) client: String,
     pub(super) scope: String,
     /// The code that was exchanged for it.
@@ -22,58 +22,42 @@ pub(super) struct Grant {
 /// A grant and its current tokens.
 #[derive(Debug)]
 pub(crate) struct Authorization {
-    pub(super) grant: Grant,
+    pub(crate) grant: Grant,
     pub(super) access: String,
     pub(super) refresh: String,
     pub(super) expires_at: Duration,
 }
 
+/// The authorizations of each user. A token begins with the id of its user.
 #[derive(Debug, Default)]
-pub(crate) struct Authorizations {
-    by_user: HashMap<u64, Vec<Authorization>>,
-    /// The user of each access and refresh token.
-    users: HashMap<String, u64>,
-}
+pub(crate) struct Authorizations(HashMap<u64, Vec<Authorization>>);
 
 impl Authorizations {
     pub(super) fn open(&mut self, new: Authorization) {
-        let user = new.grant.user;
-        for token in [&new.access, &new.refresh] {
-            self.users.insert(token.clone(), user);
+        let of_user = self.0.entry(new.grant.user).or_default();
+        if of_user.len() == PAIRS_PER_USER {
+            of_user.remove(0);
         }
-        let of_user = self.by_user.entry(user).or_default();
         of_user.push(new);
-        if of_user.len() > PAIRS_PER_USER {
-            let oldest = of_user.first().map(|oldest| oldest.access.clone());
-            self.end(user, |other| oldest.as_ref() == Some(&other.access));
-        }
     }
 
     /// Returns the authorization of an access or refresh token, expired or not.
-    pub(super) fn find(&self, token: &str) -> Option<&Authorization> {
-        let of_user = self.by_user.get(self.users.get(token)?)?;
+    pub(crate) fn find(&self, token: &str) -> Option<&Authorization> {
+        let of_user = self.0.get(&token.split_once('.')?.0.parse().ok()?)?;
         of_user.iter().find(|known| known.access == token || known.refresh == token)
     }
 
-    /// Returns the user of an access or refresh token, expired or not.
-    pub(crate) fn user_of(&self, token: &str) -> Option<u64> {
-        self.users.get(token).copied()
-    }
-
     pub(crate) fn any_of(&self, user: u64) -> bool {
-        self.by_user.get(&user).is_some_and(|of_user| !of_user.is_empty())
+        self.0.get(&user).is_some_and(|of_user| !of_user.is_empty())
     }
 
     /// Ends the authorizations of a user to which this applies.
     pub(crate) fn end(&mut self, user: u64, applies: impl Fn(&Authorization) -> bool) {
-        for ended in self.by_user.entry(user).or_default().extract_if(.., |known| applies(known)) {
-            self.users.remove(&ended.access);
-            self.users.remove(&ended.refresh);
-        }
+        self.0.entry(user).or_default().retain(|known| !applies(known));
     }
 
     pub(crate) fn expire_access(&mut self, user: Option<u64>, now: Duration) {
-        for known in self.by_user.values_mut().flatten() {
+        for known in self.0.values_mut().flatten() {
             if user.is_none_or(|user| known.grant.user == user) {
                 known.expires_at = now;
             }

@@ -23,6 +23,7 @@ const MAX_CODES: usize = 100_000;
 /// The scopes of a code unless others are given.
 const ALL_SCOPES: &str = "identify guilds";
 
+#[derive(Default)]
 pub(crate) struct Platform {
     clients: BTreeMap<String, Client>,
     accounts: BTreeMap<u64, Account>,
@@ -37,15 +38,7 @@ pub(crate) struct Platform {
 impl Platform {
     /// Creates an empty platform with these lifetimes.
     pub(crate) fn new(code_lifetime: Duration, access_lifetime: Duration) -> Self {
-        Self {
-            clients: BTreeMap::new(),
-            accounts: BTreeMap::new(),
-            codes: HashMap::new(),
-            issued: VecDeque::new(),
-            grants: Authorizations::default(),
-            code_lifetime,
-            access_lifetime,
-        }
+        Self { code_lifetime, access_lifetime, ..Self::default() }
     }
 
     pub(crate) fn put_client(&mut self, client: Client) {
@@ -141,7 +134,7 @@ impl Platform {
 
     /// Issues tokens, and returns the response with them.
     fn open(&mut self, grant: Grant, now: Duration) -> Value {
-        let (access, refresh) = (random_text(), random_text());
+        let [access, refresh] = [(); 2].map(|()| format!("{}.{}", grant.user, random_text()));
         let answer = json!({
             "token_type": "Bearer",
             "access_token": access,

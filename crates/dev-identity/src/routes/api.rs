@@ -46,8 +46,7 @@ pub(super) async fn token(
 ) -> HttpResponse {
     let form = Parameters::read(&body).ok();
     let refresh = form.as_ref().and_then(|form| form.get("refresh_token"));
-    let user = refresh.and_then(|refresh| shared.world().platform.grants.user_of(refresh));
-    let _under_way = user.map(|user| shared.begin(user, Route::Token));
+    let _under_way = refresh.and_then(|refresh| shared.begin(refresh, Route::Token));
     answer(Route::Token, &request, &shared, || {
         authenticated(&request, &shared, &body, |platform, client, form, now| {
             match form.required("grant_type")? {
@@ -114,8 +113,7 @@ pub(super) async fn user(request: HttpRequest, shared: web::Data<ServerState>) -
 }
 
 pub(super) async fn guilds(request: HttpRequest, shared: web::Data<ServerState>) -> HttpResponse {
-    let user = bearer(&request).and_then(|access| shared.world().platform.grants.user_of(access));
-    let _under_way = user.map(|user| shared.begin(user, Route::Guilds));
+    let _under_way = bearer(&request).and_then(|access| shared.begin(access, Route::Guilds));
     answer(Route::Guilds, &request, &shared, || {
         let Some((limit, after)) = page(&request) else {
             return HttpResponse::BadRequest().json(json!({"message": "Invalid Form Body", "code": 50035}));
@@ -152,8 +150,5 @@ fn on_behalf_of_user(
     let Some((access, shown)) = shown else {
         return HttpResponse::Unauthorized().json(json!({"message": "401: Unauthorized", "code": 0}));
     };
-    match world.limits.take(route, access, now) {
-        Some(bucket) => bucket.answer(route, shown),
-        None => HttpResponse::Ok().json(shown),
-    }
+    world.limits.answer(route, access, now, shown)
 }
