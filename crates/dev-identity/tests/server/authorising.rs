@@ -29,10 +29,10 @@ fn sent_back(answer: &crate::Answer) -> HashMap<String, String> {
 
 #[tokio::test]
 async fn the_picked_user_is_signed_in() {
-    let (_running, browser) = start();
+    let (_, browser) = start();
     let page = authorize(&browser, &BASE).await;
     assert_eq!(page.status, 200);
-    let html = String::from_utf8(page.body).unwrap();
+    let html = page.html();
     let link = html.split("href=\"").find(|part| part.contains("Sample Moderator")).unwrap();
     let link = link.split('"').next().unwrap().replace("&amp;", "&");
 
@@ -53,7 +53,7 @@ async fn the_picked_user_is_signed_in() {
 
 #[tokio::test]
 async fn grants_the_requested_scope() {
-    let (_running, browser) = start();
+    let (_, browser) = start();
     for (scope, status) in [("guilds email", 401), ("email identify", 200)] {
         let asked = [BASE[0], BASE[1], BASE[2], ("scope", scope), ("login_hint", "sample_owner")];
         let tokens = exchange(&browser, &sent_back(&authorize(&browser, &asked).await)["code"]).await;
@@ -64,7 +64,7 @@ async fn grants_the_requested_scope() {
 
 #[tokio::test]
 async fn login_hint_by_name_or_id_skips_the_page() {
-    let (_running, browser) = start();
+    let (_, browser) = start();
     let owner = OWNER.to_string();
     for hint in ["sample_owner", &owner] {
         let back =
@@ -78,7 +78,7 @@ async fn login_hint_by_name_or_id_skips_the_page() {
 
 #[tokio::test]
 async fn never_redirects_to_an_unregistered_uri() {
-    let (_running, browser) = start();
+    let (_, browser) = start();
     for uri in
         ["http://127.0.0.1:9/back", "http://127.0.0.1:9/back?keep=this&more", "http://evil.example/", ""]
     {
@@ -91,7 +91,7 @@ async fn never_redirects_to_an_unregistered_uri() {
 
 #[tokio::test]
 async fn other_errors_redirect_with_the_oauth_error() {
-    let (_running, browser) = start();
+    let (_, browser) = start();
     let cases: [(&[(&str, &str)], &str); 5] = [
         (&[("response_type", "token"), BASE[1], BASE[2], BASE[3]], "unsupported_response_type"),
         (&[BASE[0], BASE[1], BASE[2]], "invalid_scope"),
@@ -116,7 +116,7 @@ async fn other_errors_redirect_with_the_oauth_error() {
 
 #[tokio::test]
 async fn a_code_needs_the_verifier_and_redirect_of_its_sign_in() {
-    let (_running, browser) = start();
+    let (_, browser) = start();
     let plain = [BASE.as_slice(), &[("login_hint", "sample_owner")]].concat();
     let challenge = [("code_challenge", CHALLENGE), ("code_challenge_method", "S256")];
     let challenged = [plain.as_slice(), &challenge].concat();
@@ -142,9 +142,10 @@ async fn a_code_needs_the_verifier_and_redirect_of_its_sign_in() {
 #[tokio::test]
 async fn the_page_shows_names_and_descriptions_escaped() {
     let descriptions = [(OWNER, "owns <two> guilds".to_owned())].into();
-    let (running, browser) = start_with(Options { descriptions, ..Options::default() });
-    running.control().put_user(account(OWNER, "sample_owner", "<script>alert(1)</script>"));
-    let html = String::from_utf8(authorize(&browser, &BASE).await.body).unwrap();
+    let (control, browser) = start_with(Options { descriptions, ..Options::default() });
+    control.put_user(account(OWNER, "sample_owner", "<script>alert(1)</script>"));
+    let page = authorize(&browser, &BASE).await;
+    let html = page.html();
     assert!(html.contains("&lt;script&gt;") && !html.contains("<script"));
     assert!(html.contains("sample_owner · owns &lt;two&gt; guilds"), "{html}");
     assert!(html.contains("color-scheme:light dark"), "it follows the system's choice of colours");
@@ -152,11 +153,11 @@ async fn the_page_shows_names_and_descriptions_escaped() {
 
 #[tokio::test]
 async fn inserts_only_well_formed_codes_into_the_command() {
-    let (_running, browser) = start();
+    let (_, browser) = start();
     for query in ["", "code=", "code=a%27;reboot;%27", "code=%3Cb%3E", "error=access_denied", "code=a&code=b"]
     {
         let shown = browser.get(&format!("/callback?{query}"), &[]).await;
-        let html = String::from_utf8(shown.body).unwrap();
+        let html = shown.html();
         assert_eq!(shown.status, 400, "{query}");
         assert!(!html.contains("reboot") && !html.contains("<pre>"), "{html}");
     }

@@ -1,27 +1,33 @@
-//! A minimal web client: one connection per request, any response accepted.
+//! A client of the server, in this process.
 
-use std::{io, net::SocketAddr};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
+use actix_web::{
+    App,
+    body::{BodySize, MessageBody as _},
+    http::header::HeaderMap,
+    test::{TestRequest, call_service, init_service, read_body},
+    web::Bytes,
 };
+use companion_dev_identity::Control;
 use url::form_urlencoded;
 
-pub(crate) struct Browser {
-    address: SocketAddr,
-}
+pub(crate) struct Browser(pub(crate) Control);
 
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    head: String,
-    pub(crate) body: Vec<u8>,
+    /// The size that is announced.
+    pub(crate) size: BodySize,
+    pub(crate) body: Bytes,
+    headers: HeaderMap,
 }
 
 impl Answer {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
-        lines.into_iter().find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    pub(crate) fn html(&self) -> &str {
+        str::from_utf8(&self.body).unwrap()
     }
 
     pub(crate) fn json(&self) -> serde_json::Value {
@@ -38,16 +44,8 @@ impl Answer {
 }
 
 impl Browser {
-    pub(crate) fn new(address: SocketAddr) -> Self {
-        Self { address }
-    }
-
     pub(crate) async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
-        self.send("GET", path, headers, "").await.unwrap()
-    }
-
-    pub(crate) async fn try_get(&self, path: &str) -> io::Result<Answer> {
-        self.send("GET", path, &[], "").await
+        self.send("GET", path, headers, "").await
     }
 
     pub(crate) async fn post_form(
@@ -58,11 +56,11 @@ impl Browser {
     ) -> Answer {
         let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         let kind = ("Content-Type", "application/x-www-form-urlencoded");
-        self.send("POST", path, &[headers, &[kind]].concat(), &form).await.unwrap()
+        self.send("POST", path, &[headers, &[kind]].concat(), &form).await
     }
 
     pub(crate) async fn json(&self, method: &str, path: &str, body: &str) -> Answer {
-        self.send(method, path, &[("Content-Type", "application/json")], body).await.unwrap()
+        self.send(method, path, &[("Content-Type", "application/json")], body).await
     }
 
     /// Sends a `User-Agent` and a `Host` unless others are given.
@@ -72,27 +70,14 @@ impl Browser {
         path: &str,
         headers: &[(&str, &str)],
         body: &str,
-    ) -> io::Result<Answer> {
-        let mut request = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
-        let own_host = self.address.to_string();
-        let usual = [("Host", &*own_host), ("User-Agent", "a test")];
-        let usual = usual.iter().filter(|(name, _)| headers.iter().all(|(other, _)| other != name));
-        for (name, value) in headers.iter().chain(usual) {
-            request += &format!("{name}: {value}\r\n");
+    ) -> Answer {
+        let mut request = TestRequest::with_uri(path).method(method.parse().unwrap());
+        for header in [("Host", "127.0.0.1:8083"), ("User-Agent", "a test")].iter().chain(headers) {
+            request = request.insert_header(*header);
         }
-        request += &format!("Content-Length: {}\r\n\r\n{body}", body.len());
-        let mut stream = TcpStream::connect(self.address).await?;
-        stream.write_all(request.as_bytes()).await?;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).await?;
-        let end = answer.windows(4).position(|window| window == b"\r\n\r\n");
-        let end = end.ok_or(io::ErrorKind::UnexpectedEof)?;
-        let head = String::from_utf8(answer[..end].to_vec()).map_err(io::Error::other)?;
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-        Ok(Answer {
-            status: status.ok_or(io::ErrorKind::InvalidData)?,
-            head,
-            body: answer[end + 4..].to_vec(),
-        })
+        let app = init_service(App::new().configure(|config| self.0.configure(config))).await;
+        let response = call_service(&app, request.set_payload(body.to_owned()).to_request()).await;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Answer { status, headers, size: response.response().body().size(), body: read_body(response).await }
     }
 }

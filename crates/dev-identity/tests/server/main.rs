@@ -1,4 +1,4 @@
-//! The development identity provider over real sockets.
+//! The development identity provider.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -11,7 +11,7 @@ mod browser;
 mod control;
 
 use browser::{Answer, Browser};
-use companion_dev_identity::{Account, Client, DevIdentity, Options, Running};
+use companion_dev_identity::{Account, Client, Control, DevIdentity, Options};
 use std::net::TcpListener;
 
 const REDIRECT: &str = "http://127.0.0.1:9/back?keep=this";
@@ -22,7 +22,7 @@ const SECRET: &str = "a:b&c=d+e %f/\"ä\u{1f98a}\\";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-fn start() -> (Running, Browser) {
+fn start() -> (Control, Browser) {
     start_with(Options::default())
 }
 
@@ -31,7 +31,7 @@ fn account(id: u64, username: &str, name: &str) -> Account {
     Account { id, username, global_name, avatar: None, guilds: Vec::new() }
 }
 
-fn start_with(mut options: Options) -> (Running, Browser) {
+fn start_with(mut options: Options) -> (Control, Browser) {
     options.clients = vec![Client {
         id: CLIENT.to_owned(),
         secret: SECRET.to_owned(),
@@ -41,9 +41,8 @@ fn start_with(mut options: Options) -> (Running, Browser) {
         account(OWNER, "sample_owner", "Sample Owner"),
         account(OWNER + 1, "sample_moderator", "Sample Moderator"),
     ];
-    let running = DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap();
-    let browser = Browser::new(running.address());
-    (running, browser)
+    let control = Control::new(options);
+    (control.clone(), Browser(control))
 }
 
 /// Sends a token request with the client's credentials in the form.
@@ -69,17 +68,4 @@ async fn serves_only_loopback() {
     let listener = TcpListener::bind("0.0.0.0:0").unwrap();
     let refused = DevIdentity::start(listener, Options::default()).unwrap_err();
     assert!(refused.to_string().contains("loopback only"), "{refused}");
-}
-
-#[tokio::test]
-async fn refuses_connections_and_accepts_them_again() {
-    let (mut running, browser) = start();
-    let code = running.control().mint_code(OWNER);
-    running.refuse_connections().await;
-    let refused = browser.try_get("/").await.unwrap_err();
-    assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
-    running.accept_again().unwrap();
-    assert_eq!(exchange(&browser, &code).await.status, 200);
-    running.stop().await;
-    assert!(browser.try_get("/").await.is_err());
 }
