@@ -136,13 +136,16 @@ impl Browser {
         browser
     }
 
+    /// Adds the stored cookies to a request.
+    pub(crate) fn with_cookies(&self, request: TestRequest) -> TestRequest {
+        let cookies = self.cookies.borrow();
+        let cookies: Vec<_> = cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        if cookies.is_empty() { request } else { request.insert_header(("Cookie", cookies.join("; "))) }
+    }
+
     /// Sends a request with the stored cookies, and stores those of the response.
     pub(crate) async fn send(&self, request: TestRequest) -> Answer {
-        let cookies: Vec<_> =
-            self.cookies.borrow().iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let request =
-            if cookies.is_empty() { request } else { request.insert_header(("Cookie", cookies.join("; "))) };
-        let answer = self.site.send(request).await;
+        let answer = self.site.send(self.with_cookies(request)).await;
         for set in answer.headers.get_all("set-cookie") {
             let (pair, attributes) = set.to_str().unwrap().split_once(';').unwrap();
             let (name, value) = pair.split_once('=').unwrap();

@@ -82,10 +82,7 @@ async fn ask_from(
     seen: &str,
     request: TestRequest,
 ) -> ServiceResponse<BoxBody> {
-    let cookies: Vec<_> =
-        browser.cookies.borrow().iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let request =
-        request.uri(&format!("/live?page={path}&seen={seen}")).insert_header(("Cookie", cookies.join("; ")));
+    let request = browser.with_cookies(request.uri(&format!("/live?page={path}&seen={seen}")));
     let app = init_service(browser.site.dashboard.app()).await;
     actix_web::test::call_service(&app, request.to_request()).await
 }

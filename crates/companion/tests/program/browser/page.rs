@@ -100,17 +100,15 @@ impl Page {
 
     /// Navigates to a URL, and waits until the page has loaded.
     pub(crate) fn go(&self, url: &str) {
-        let since = self.browser.now();
-        let gone = self.call("Page.navigate", &json!({"url": url}));
-        assert!(gone.get("errorText").is_none(), "{url}: {gone}");
-        self.browser.wait(&self.session, since, "Page.loadEventFired");
+        self.led(|page| {
+            let gone = page.call("Page.navigate", &json!({"url": url}));
+            assert!(gone.get("errorText").is_none(), "{url}: {gone}");
+        });
     }
 
     /// Reloads the page.
     pub(crate) fn reload(&self) {
-        let since = self.browser.now();
-        self.call("Page.reload", &json!({}));
-        self.browser.wait(&self.session, since, "Page.loadEventFired");
+        self.led(|page| drop(page.call("Page.reload", &json!({}))));
     }
 
     /// Does something that navigates, and waits until the next page has loaded.

@@ -142,32 +142,8 @@ async fn mistakes_return_beside_their_fields_with_all_input() {
 }
 
 #[actix_web::test]
-async fn a_conflict_shows_both_values_to_choose_from() {
+async fn a_conflict_shows_both_values_and_keeps_the_choice() {
     for (choice, expected) in [("mine", "Mine"), ("theirs", "Theirs")] {
-        let (site, browser) = owned().await;
-        set(&site, json!({"welcome.greeting": "First"})).await;
-        let mut form = SectionForm::open(&browser, "welcome").await;
-        form.fill("value.greeting", &["Mine"]);
-        form.fill("value.delay", &["30"]);
-        set(&site, json!({"welcome.greeting": "Theirs"})).await;
-        let answer = form.send(&browser).await;
-        assert_eq!(answer.status, 409);
-        let page = html(&answer);
-        assert!(page.contains(">Yours: Mine<") && page.contains(">Theirs: Theirs<"), "{page}");
-        assert!(page.contains("href=\"#welcome.greeting\""));
-        let mut form = SectionForm::of(&page, "welcome");
-        assert_eq!((form.get("value.greeting"), form.get("value.delay")), (vec!["Mine"], vec!["30"]));
-        assert_eq!(form.send(&browser).await.status, 409, "without a choice nothing is saved");
-
-        form.fill("choose.greeting", &[choice]);
-        form.save(&browser).await;
-        assert_eq!(values(&site).await, json!({"welcome.delay": 30, "welcome.greeting": expected}));
-    }
-}
-
-#[actix_web::test]
-async fn a_choice_is_kept_while_mistakes_are_corrected() {
-    for (choice, shown, expected) in [("mine", "Mine", "Mine"), ("theirs", "Theirs", "Theirs")] {
         let (site, browser, mut form) = opened().await;
         form.fill("value.greeting", &["Mine"]);
         form.fill("value.delay", &["61"]);
@@ -175,17 +151,22 @@ async fn a_choice_is_kept_while_mistakes_are_corrected() {
         let answer = form.send(&browser).await;
         assert_eq!(answer.status, 422);
         let page = html(&answer);
-        assert!(
-            page.contains(">Theirs: Theirs<") && page.contains("The delay must be from 0 to 60."),
-            "{page}"
-        );
+        let mistake = "The delay must be from 0 to 60.";
+        assert_shows(&page, &[">Yours: Mine<", ">Theirs: Theirs<", "href=\"#welcome.greeting\"", mistake]);
         let mut form = SectionForm::of(&page, "welcome");
         assert_eq!(form.get("value.ratio"), ["4"], "a field left alone is shown as it is now");
+        form.fill("value.delay", &["60"]);
+        let answer = form.send(&browser).await;
+        assert_eq!(answer.status, 409, "without a choice nothing is saved");
+        let mut form = SectionForm::of(&html(&answer), "welcome");
+        assert_eq!((form.get("value.greeting"), form.get("value.delay")), (vec!["Mine"], vec!["60"]));
+
         form.fill("choose.greeting", &[choice]);
+        form.fill("value.delay", &["61"]);
         let answer = form.send(&browser).await;
         assert_eq!(answer.status, 422);
         let mut form = SectionForm::of(&html(&answer), "welcome");
-        assert_eq!(form.get("value.greeting"), [shown]);
+        assert_eq!(form.get("value.greeting"), [expected], "the choice is kept");
         form.fill("value.delay", &["60"]);
         form.save(&browser).await;
         let expected = json!({"welcome.delay": 60, "welcome.greeting": expected, "welcome.ratio": 4});

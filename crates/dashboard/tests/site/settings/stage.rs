@@ -13,42 +13,10 @@ use companion_testkit::{
 use serde_json::{Value, json};
 use std::rc::Rc;
 
-/// The schema: one section with every type of field, one that is premium, and two of the bot's team.
+/// Returns the schema: one section with every type of field, one that is premium, and two of the bot's team. The tests in
+/// a browser have the same.
 pub(crate) fn schema() -> Value {
-    let field = |key: &str, field_type: &str, options: Value| {
-        let mut field = json!({"key": key, "type": field_type, "title": format!("The {key}")});
-        let options = options.as_object().cloned().unwrap_or_default();
-        field.as_object_mut().unwrap().extend(options);
-        field
-    };
-    let styles = json!([{"value": "plain", "title": "Plain text"}, {"value": "embed", "title": "A card"}]);
-    let team = |key: &str, visible: bool| {
-        json!({"key": key, "title": format!("Section {key}"), "permission": "FOUNDER", "visible": visible,
-            "fields": [field("word", "text", json!({"default": "secret default"}))]})
-    };
-    json!({"sections": [
-        {"key": "welcome", "title": "Welcome", "description": "How new members are greeted.",
-            "permission": "MANAGE_SERVER", "fields": [
-            field("enabled", "boolean", json!({"default": true})),
-            field("delay", "integer", json!({"min": 0, "max": 60, "unit": "seconds", "default": 5})),
-            field("ratio", "number", json!({"min": 0.5})),
-            field("greeting", "text", json!({"default": "Welcome!", "max_length": 20})),
-            field("rules", "text", json!({"multiline": true})),
-            field("words", "text", json!({"many": {"max": 3}})),
-            field("style", "choice", json!({"choices": styles, "default": "plain"})),
-            field("styles", "choice", json!({"choices": styles, "many": {"max": 2}, "default": ["plain"]})),
-            field("color", "color", json!({"default": "#1ABC9C"})),
-            field("channel", "channel", json!({"kinds": ["text"]})),
-            field("channels", "channel", json!({"many": {"max": 5}})),
-            field("role", "role", json!({})),
-            field("roles", "role", json!({"many": {"max": 5}})),
-        ]},
-        {"key": "premium", "title": "Extras", "permission": "MANAGE_SERVER", "plus": true, "fields": [
-            field("badge", "text", json!({})),
-        ]},
-        team("open", true),
-        team("closed", false),
-    ]})
+    serde_json::from_str(include_str!("schema.json")).unwrap()
 }
 
 /// Returns a site with a published schema and a guild 7, whose channels and roles have names.
