@@ -16,11 +16,10 @@ use actix_web::{
 };
 use companion_http::{
     ApiError,
-    body::in_time,
+    body::read_bytes,
     headers::{Only, only},
     routing::{Resource, resource},
 };
-use futures_util::StreamExt as _;
 use std::time::Duration;
 
 /// The fields of a form.
@@ -41,7 +40,7 @@ impl Form {
     /// Reads a form of at most the usual size of a body, or `min_limit` bytes. Its `Origin` must be this site.
     pub(crate) async fn of_this_site(
         exchange: &Exchange,
-        mut payload: web::Payload,
+        payload: web::Payload,
         min_limit: usize,
     ) -> Result<Self, ApiError> {
         let settings = &exchange.context.settings;
@@ -50,17 +49,8 @@ impl Form {
             Only::Once(_) | Only::Absent | Only::Repeated => return Err(ApiError::OriginRefused),
         }
         let limit = settings.body_limit.max(min_limit);
-        in_time(async {
-            let mut body = Vec::new();
-            while let Some(chunk) = payload.next().await {
-                body.extend_from_slice(&chunk.map_err(|_| ApiError::BodyBroken)?);
-                if body.len() > limit {
-                    return Err(ApiError::BodyTooLarge);
-                }
-            }
-            Ok(Self(url::form_urlencoded::parse(&body).into_owned().collect()))
-        })
-        .await
+        let body = read_bytes(exchange.request.headers(), payload.into_inner(), limit).await?;
+        Ok(Self(url::form_urlencoded::parse(&body).into_owned().collect()))
     }
 }
 

@@ -10,7 +10,7 @@ use futures_util::StreamExt as _;
 use serde_json::Value;
 use std::{
     convert::Infallible,
-    future::{Future, Ready, ready},
+    future::{Ready, ready},
     time::Duration,
 };
 use tokio::time::timeout;
@@ -23,12 +23,8 @@ pub fn announced(headers: &HeaderMap) -> Option<u64> {
 /// Timeout for a body. Endpoints that stream their input have a rule of their own.
 const BODY_TIMEOUT: Duration = Duration::from_secs(7);
 
-/// Awaits a body. Returns [`ApiError::BodyTimeout`] if it takes too long.
-pub async fn in_time<T>(reading: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
-    timeout(BODY_TIMEOUT, reading).await.unwrap_or(Err(ApiError::BodyTimeout))
-}
-
-/// Reads a body piece by piece. Returns [`ApiError::BodyTooLarge`] if it is, or is announced as, larger than `limit`.
+/// Reads a body piece by piece. Returns [`ApiError::BodyTooLarge`] if it is, or is announced as, larger than `limit`, and
+/// [`ApiError::BodyTimeout`] if it takes too long.
 async fn read(
     payload: &mut Payload,
     announced: Option<u64>,
@@ -38,7 +34,7 @@ async fn read(
     if announced.is_some_and(|length| length > limit as u64) {
         return Err(ApiError::BodyTooLarge);
     }
-    in_time(async {
+    let reading = async {
         let mut length = 0;
         while let Some(piece) = payload.next().await {
             let piece = piece.map_err(|_| ApiError::BodyBroken)?;
@@ -49,21 +45,30 @@ async fn read(
             take(&piece);
         }
         Ok(())
-    })
-    .await
+    };
+    timeout(BODY_TIMEOUT, reading).await.unwrap_or(Err(ApiError::BodyTimeout))
+}
+
+/// Reads a whole body. Returns [`ApiError::BodyTooLarge`] if it is, or is announced as, larger than `limit`.
+pub async fn read_bytes(
+    headers: &HeaderMap,
+    mut payload: Payload,
+    limit: usize,
+) -> Result<Vec<u8>, ApiError> {
+    let announced = announced(headers);
+    let expected = announced.and_then(|length| usize::try_from(length).ok()).unwrap_or_default();
+    let mut body = Vec::with_capacity(expected.min(limit));
+    read(&mut payload, announced, limit, |piece| body.extend_from_slice(piece)).await?;
+    Ok(body)
 }
 
 /// Reads a whole body of JSON, whatever its `Content-Type`. The inner error says why it is not JSON.
 pub async fn read_json(
     headers: &HeaderMap,
-    mut payload: Payload,
+    payload: Payload,
     limit: usize,
 ) -> Result<Result<Value, serde_json::Error>, ApiError> {
-    let announced = announced(headers);
-    let expected = announced.and_then(|length| usize::try_from(length).ok()).unwrap_or_default();
-    let mut body = Vec::with_capacity(expected.min(limit));
-    read(&mut payload, announced, limit, |piece| body.extend_from_slice(piece)).await?;
-    Ok(serde_json::from_slice(&body))
+    Ok(serde_json::from_slice(&read_bytes(headers, payload, limit).await?))
 }
 
 /// The body of a request that needs none.
