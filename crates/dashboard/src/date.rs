@@ -55,25 +55,15 @@ impl Date {
         let length = now.since(date);
         let is_short = length < Duration::from_secs(60);
         let date = Self::of(date, now);
-        if is_short { Self { distance: format!("{} ago", brief(length)), ..date } } else { date }
+        if is_short { Self { distance: format!("{} ago", in_words(length)), ..date } } else { date }
     }
 }
 
-/// Formats a duration in its two largest units: `3 d 4 h`.
+/// Formats a duration in its two largest units: `3 days and 4 hours`. Seconds are shown only below a minute.
 pub(crate) fn brief(length: Duration) -> String {
     let seconds = length.as_secs();
-    let units = [
-        (seconds / DAY, "d"),
-        (seconds % DAY / HOUR, "h"),
-        (seconds % HOUR / MINUTE, "min"),
-        (seconds % MINUTE, "s"),
-    ];
-    let first = units.iter().position(|(count, _)| *count > 0).unwrap_or(units.len() - 1);
-    // Seconds do not matter beside minutes.
-    let last = if first == 2 { 3 } else { first + 2 };
-    let shown = units.iter().take(last).skip(first).filter(|(count, _)| *count > 0);
-    let shown: Vec<_> = shown.map(|(count, unit)| format!("{count} {unit}")).collect();
-    if shown.is_empty() { "0 s".to_owned() } else { shown.join(" ") }
+    let grain = if seconds < DAY { 1 } else { HOUR };
+    in_words(Duration::from_secs(seconds - seconds % grain))
 }
 
 /// Formats a duration, in months from 60 days and in years from two.
@@ -100,10 +90,7 @@ const fn grain(seconds: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_seconds(seconds).unwrap()
-    }
+    use companion_testkit::world::at;
 
     #[test]
     fn formats_calendar_dates() {
@@ -139,21 +126,17 @@ mod tests {
             assert_eq!(Date::of(at(1_000_000), at(1_000_000 + length)).distance, expected);
         }
         let silent = |length: i64| Date::silent_since(at(1000), at(1000 + length)).distance;
-        assert_eq!((silent(12).as_str(), silent(125).as_str()), ("12 s ago", "2 minutes ago"));
+        assert_eq!((silent(12).as_str(), silent(125).as_str()), ("12 seconds ago", "2 minutes ago"));
     }
 
     #[test]
     fn brief_durations_have_two_units() {
         for (seconds, expected) in [
-            (0, "0 s"),
-            (59, "59 s"),
-            (60, "1 min"),
-            (754, "12 min"),
-            (3600, "1 h"),
-            (3 * 3600 + 40 * 60 + 7, "3 h 40 min"),
-            (3 * 86_400 + 4 * 3600 + 1000, "3 d 4 h"),
-            (3 * 86_400 + 1000, "3 d"),
-            (400 * 86_400, "400 d"),
+            (59, "59 seconds"),
+            (754, "12 minutes"),
+            (3 * 3600 + 40 * 60 + 7, "3 hours and 40 minutes"),
+            (3 * 86_400 + 4 * 3600 + 1000, "3 days and 4 hours"),
+            (3 * 86_400 + 1000, "3 days"),
         ] {
             assert_eq!(brief(Duration::from_secs(seconds)), expected);
         }

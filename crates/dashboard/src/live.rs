@@ -6,7 +6,7 @@ use crate::{
     guild_list, home, hub,
     page::{Answer, Navigation, Theme},
     settings, status,
-    view::{LimitKey, LivePage, MIN_INTERVAL, Shown, StreamPermit, View},
+    view::{LimitKey, LivePage, MIN_INTERVAL, StreamPermit, View},
     visitor::{Visit, Visitor},
 };
 use actix_web::{
@@ -108,8 +108,8 @@ struct Watch {
 }
 
 impl Watch {
-    /// Returns what the page shows now.
-    async fn look(&self, max_age: Duration) -> Result<Shown, StatusCode> {
+    /// Returns the fingerprint of what the page shows now.
+    async fn look(&self, max_age: Duration) -> Result<String, StatusCode> {
         let render = || Box::pin(render(self.page, &self.exchange));
         self.view.look(&self.changes, self.since, max_age, render).await
     }
@@ -132,10 +132,11 @@ impl Watch {
             }
             self.is_new = false;
             match self.look(max_age).await {
-                Ok(now) if now.fingerprint == self.seen => {}
+                Ok(now) if now == self.seen => {}
                 Ok(now) => {
-                    self.seen = now.fingerprint;
-                    return Some((now.event, Some(self)));
+                    self.seen = now;
+                    let event = format!("event: change\ndata: {}\n\n", self.seen);
+                    return Some((event.into(), Some(self)));
                 }
                 // Server errors are temporary; the next look retries.
                 Err(status) if status.is_server_error() => {}

@@ -2,7 +2,7 @@
 //! show the same.
 
 use crate::asset;
-use actix_web::{http::StatusCode, web::Bytes};
+use actix_web::http::StatusCode;
 use async_trait::async_trait;
 use companion_domain::{
     change::Kind,
@@ -48,28 +48,25 @@ impl Subject {
 
 /// Counts changes of each subject for live pages, from 1. It must be subscribed after the caches and projections that
 /// pages read, so that they are current when a page is notified.
-#[derive(Debug)]
-pub(crate) struct ChangeSignal([(Subject, watch::Sender<u64>); 3]);
-
-impl Default for ChangeSignal {
-    fn default() -> Self {
-        Self(
-            [Subject::Bot, Subject::Guilds, Subject::Settings]
-                .map(|subject| (subject, watch::Sender::default())),
-        )
-    }
+#[derive(Debug, Default)]
+pub(crate) struct ChangeSignal {
+    bot: watch::Sender<u64>,
+    guilds: watch::Sender<u64>,
+    settings: watch::Sender<u64>,
 }
 
 impl ChangeSignal {
+    const fn sender(&self, subject: Subject) -> &watch::Sender<u64> {
+        match subject {
+            Subject::Bot => &self.bot,
+            Subject::Guilds => &self.guilds,
+            Subject::Settings => &self.settings,
+        }
+    }
+
     /// Subscribes to changes of a subject from now on.
     pub(crate) fn watch(&self, subject: Subject) -> watch::Receiver<u64> {
-        let [(_, bot), (_, guilds), (_, settings)] = &self.0;
-        match subject {
-            Subject::Bot => bot,
-            Subject::Guilds => guilds,
-            Subject::Settings => settings,
-        }
-        .subscribe()
+        self.sender(subject).subscribe()
     }
 }
 
@@ -80,7 +77,7 @@ impl Subscriber for ChangeSignal {
     }
 
     async fn receive(&self, batch: &ChangeBatch) -> Result<(), StoreError> {
-        for (subject, sender) in &self.0 {
+        for subject in [Subject::Bot, Subject::Guilds, Subject::Settings] {
             let concerned = match batch {
                 ChangeBatch::Everything => true,
                 ChangeBatch::Changes(changes) => {
@@ -88,7 +85,7 @@ impl Subscriber for ChangeSignal {
                 }
             };
             if concerned {
-                sender.send_modify(|change| *change += 1);
+                self.sender(subject).send_modify(|change| *change += 1);
             }
         }
         Ok(())
@@ -222,27 +219,13 @@ struct Look {
     begun: Instant,
     /// The last change signalled before it began.
     change: u64,
-    shown: Result<Shown, StatusCode>,
-}
-
-/// What a page shows.
-#[derive(Debug, Clone)]
-pub(crate) struct Shown {
-    pub(crate) fingerprint: String,
-    /// The event that announces it.
-    pub(crate) event: Bytes,
-}
-
-impl Shown {
-    fn of(page: &str) -> Self {
-        let fingerprint = asset::live_fingerprint(page);
-        Self { event: format!("event: change\ndata: {fingerprint}\n\n").into(), fingerprint }
-    }
+    /// The fingerprint of what the page shows.
+    shown: Result<String, StatusCode>,
 }
 
 impl View {
-    /// Returns what the page shows after change number `since`, at most `max_age` ago. Renders it only if no other
-    /// stream has done so recently enough, and not before [`MIN_INTERVAL`] has passed since the last rendering.
+    /// Returns the fingerprint of what the page shows after change number `since`, at most `max_age` ago. Renders it only
+    /// if no other stream has done so recently enough, and not before [`MIN_INTERVAL`] has passed since the last rendering.
     ///
     /// # Errors
     ///
@@ -253,7 +236,7 @@ impl View {
         since: u64,
         max_age: Duration,
         render: impl AsyncFnOnce() -> Result<String, ApiError>,
-    ) -> Result<Shown, StatusCode> {
+    ) -> Result<String, StatusCode> {
         let mut last = loop {
             let last = self.0.lock().await;
             let Some(look) = &*last else { break last };
@@ -268,7 +251,8 @@ impl View {
             sleep_until(due).await;
         };
         let (begun, change) = (Instant::now(), *changes.borrow());
-        let shown = render().await.map(|page| Shown::of(&page)).map_err(|error| error.problem().status);
+        let page = render().await.map_err(|error| error.problem().status);
+        let shown = page.map(|page| asset::live_fingerprint(&page));
         *last = Some(Look { begun, change, shown: shown.clone() });
         shown
     }
