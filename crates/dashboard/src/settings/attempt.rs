@@ -2,6 +2,7 @@
 //! user changed meanwhile.
 
 use crate::{asset::short_hash, form::Form};
+use actix_web::http::StatusCode;
 use companion_domain::{
     settings::{Field, FieldType, PartKey, Section, SettingKey, Stored, Value},
     usecase::SentValues,
@@ -119,13 +120,6 @@ pub(crate) struct Entry {
     pub(crate) conflict: Option<Option<Value>>,
 }
 
-/// What prevents saving.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Obstacle {
-    Mistakes,
-    Conflicts,
-}
-
 impl Attempt {
     /// Reads the fields that the form had. A field that was published since is not among them.
     pub(crate) fn read(section: &Section, form: &Form) -> Self {
@@ -148,14 +142,10 @@ impl Attempt {
         Self { section: section.key.clone(), entries: section.fields.iter().filter_map(entry).collect() }
     }
 
-    /// Returns the values to change: of the fields that the user changed, and only of those.
-    ///
-    /// # Errors
-    /// If a value is wrong, or another user changed it to something else since the form was rendered. The entries then
-    /// say which.
-    pub(crate) fn changes(&mut self, section: &Section, stored: &Stored) -> Result<SentValues, Obstacle> {
+    /// Returns the values to change: of the fields that the user changed, and only of those. Notes at the entries what is
+    /// wrong, and what another user changed to something else since the form was rendered.
+    pub(crate) fn changes(&mut self, section: &Section, stored: &Stored) -> SentValues {
         let mut values = SentValues::new();
-        let mut obstacle = None;
         for field in &section.fields {
             let Some(entry) = self.entries.get_mut(&field.key) else { continue };
             let key = SettingKey::new(&section.key, &field.key);
@@ -169,21 +159,26 @@ impl Attempt {
                 entry.was.clone_from(&now);
             }
             match if entry.is_reset { Ok(None) } else { entry.typed.parse(field) } {
-                Err(mistake) => {
-                    entry.mistake = Some(mistake);
-                    obstacle = Some(Obstacle::Mistakes);
-                }
+                Err(mistake) => entry.mistake = Some(mistake),
                 Ok(value) if value.as_ref() == current => {}
-                Ok(value) if entry.was == now => {
-                    values.insert(key, value);
-                }
-                Ok(value) => {
-                    entry.conflict = Some(value);
-                    obstacle = obstacle.or(Some(Obstacle::Conflicts));
-                }
+                Ok(value) if entry.was == now => drop(values.insert(key, value)),
+                Ok(value) => entry.conflict = Some(value),
             }
         }
-        obstacle.map_or(Ok(values), Err)
+        values
+    }
+
+    /// Returns why nothing can be saved, if so: the status and the words.
+    pub(crate) fn obstacle(&self) -> Option<(StatusCode, String)> {
+        let is_any = |is: fn(&Entry) -> bool| self.entries.values().any(is);
+        let (status, words) = if is_any(|entry| entry.mistake.is_some()) {
+            (StatusCode::UNPROCESSABLE_ENTITY, "Correct these fields, and save again:")
+        } else if is_any(|entry| entry.conflict.is_some()) {
+            (StatusCode::CONFLICT, "These fields were changed meanwhile. Choose a value, and save again:")
+        } else {
+            return None;
+        };
+        Some((status, format!("Nothing was saved yet. {words}")))
     }
 }
 

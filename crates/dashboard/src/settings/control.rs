@@ -3,10 +3,9 @@
 use super::attempt::Typed;
 use crate::reason::Piece;
 use companion_domain::{
-    model::{ChannelKind, Colour, Outline, OutlineChannel},
+    model::{ChannelKind, Colour, Outline, OutlineChannel, OutlineRole},
     settings::{Bounds, Field, FieldType, Value},
 };
-use std::slice;
 
 /// Inputs with what they contain.
 pub(crate) enum Control {
@@ -47,84 +46,97 @@ pub(crate) struct Choice {
 impl Control {
     /// Returns the inputs of a field with what they contain. Without an outline, channels and roles are typed as ids.
     pub(crate) fn new(field: &Field, typed: &Typed, outline: Option<&Outline>) -> Self {
-        let choice = |value: String, label: String, colour: Option<&Colour>| Choice {
-            is_chosen: typed.has(&value),
-            value,
-            label,
-            colour: colour.cloned(),
-        };
         let many = field.many.is_some();
-        let choices = match (&field.field_type, outline) {
-            (FieldType::Boolean, _) => {
-                [("true", "On"), ("false", "Off")].map(|(v, l)| choice(v.into(), l.into(), None)).into()
-            }
-            (FieldType::Choice { choices }, _) => {
-                choices.iter().map(|c| choice(c.value.to_string(), c.title.to_string(), None)).collect()
-            }
-            (FieldType::Channel { kinds }, Some(outline)) => {
-                let channels = outline.channels.as_slice().iter();
-                let channels =
-                    channels.map(|channel| (channel, channel.id.to_string())).filter(|(channel, id)| {
-                        kinds.is_empty() || kinds.contains(&channel.kind) || typed.has(id)
-                    });
-                channels.map(|(channel, id)| choice(id, channel_name(channel), None)).collect()
-            }
-            (FieldType::Role, Some(outline)) => {
-                let roles = outline.roles.as_slice().iter();
-                roles
-                    .map(|role| choice(role.id.to_string(), role.name.to_string(), role.colour.as_ref()))
-                    .collect()
+        match (&field.field_type, outline) {
+            (FieldType::Boolean | FieldType::Choice { .. }, _)
+            | (FieldType::Channel { .. } | FieldType::Role, Some(_)) => {
+                Self::of_choices(field, typed, outline)
             }
             (FieldType::Integer(bounds) | FieldType::Number(bounds), _) => {
                 let step = if matches!(field.field_type, FieldType::Integer(_)) { "1" } else { "any" };
                 let number = Some((step, bounds.min, bounds.max));
                 let unit = bounds.unit.as_ref().map(ToString::to_string);
-                return Self::Line(Line { number, unit, ..Line::new(field, typed) });
+                Self::Line(Line { number, unit, ..Line::new(field, typed) })
             }
-            (FieldType::Text { multiline: true, .. }, _) => return Self::Area(Line::new(field, typed)),
+            (FieldType::Text { multiline: true, .. }, _) => Self::Area(Line::new(field, typed)),
             (FieldType::Text { .. } | FieldType::Channel { .. } | FieldType::Role, _) if many => {
-                return Self::Area(Line::new(field, typed));
+                Self::Area(Line::new(field, typed))
             }
-            (FieldType::Text { .. }, _) => return Self::Line(Line::new(field, typed)),
+            (FieldType::Text { .. }, _) => Self::Line(Line::new(field, typed)),
             (FieldType::Channel { .. } | FieldType::Role, None) => {
-                return Self::Line(Line { pattern: Some("[0-9]{1,20}"), ..Line::new(field, typed) });
+                Self::Line(Line { pattern: Some("[0-9]{1,20}"), ..Line::new(field, typed) })
             }
             (FieldType::Color, _) => {
                 let line = Line { pattern: Some("#[0-9A-Fa-f]{6}"), ..Line::new(field, typed) };
                 let colour = line.text.parse().or_else(|_| line.placeholder.parse()).ok();
-                return Self::Line(Line { colour, ..line });
+                Self::Line(Line { colour, ..line })
             }
-        };
-        let is_role = matches!(field.field_type, FieldType::Role);
-        Self::of_choices(field, typed, outline, choices, is_role || many)
+        }
     }
 
-    /// Adds the default before the choices, and after them what is chosen but not offered.
-    fn of_choices(
-        field: &Field,
-        typed: &Typed,
-        outline: Option<&Outline>,
-        mut choices: Vec<Choice>,
-        has_boxes: bool,
-    ) -> Self {
-        let unknown: Vec<_> = typed
-            .texts()
-            .filter(|text| choices.iter().all(|choice| choice.value != **text))
-            .map(|text| Choice {
-                value: text.to_owned(),
-                label: name(field, text, outline),
-                is_chosen: true,
-                colour: None,
-            })
-            .collect();
-        choices.extend(unknown);
+    /// Returns the choices of a field: the default before them, and after them what is chosen but unknown.
+    fn of_choices(field: &Field, typed: &Typed, outline: Option<&Outline>) -> Self {
+        let options = options(field, outline);
+        let is_known = |text: &str| options.iter().any(|(option, _)| option.value == text);
+        let unknown = typed.texts().filter(|text| !is_known(text)).map(|text| Choice {
+            value: text.to_owned(),
+            label: name(field, text, &[]),
+            is_chosen: true,
+            colour: None,
+        });
+        let unknown: Vec<_> = unknown.collect();
+        let known = options.into_iter().map(|(option, is_offered)| {
+            let is_chosen = typed.has(&option.value);
+            (is_offered || is_chosen).then_some(Choice { is_chosen, ..option })
+        });
+        let mut choices: Vec<_> = known.flatten().chain(unknown).collect();
         if field.many.is_some() {
             return Self::Boxes { many: true, choices };
         }
         let is_chosen = choices.iter().all(|choice| !choice.is_chosen);
         let label = words_or_default(field, None, outline);
         choices.insert(0, Choice { value: String::new(), label, is_chosen, colour: None });
-        if has_boxes { Self::Boxes { many: false, choices } } else { Self::Select(choices) }
+        match field.field_type {
+            FieldType::Role => Self::Boxes { many: false, choices },
+            _ => Self::Select(choices),
+        }
+    }
+}
+
+/// Returns what has a name, and whether it is offered: a channel of another kind is not.
+fn options(field: &Field, outline: Option<&Outline>) -> Vec<(Choice, bool)> {
+    let choice = |value: String, label: String, colour: Option<&Colour>| Choice {
+        value,
+        label,
+        is_chosen: false,
+        colour: colour.cloned(),
+    };
+    match &field.field_type {
+        FieldType::Boolean => {
+            [("true", "On"), ("false", "Off")].map(|(v, l)| (choice(v.into(), l.into(), None), true)).into()
+        }
+        FieldType::Choice { choices } => {
+            let choices = choices.iter();
+            choices.map(|c| (choice(c.value.to_string(), c.title.to_string(), None), true)).collect()
+        }
+        FieldType::Channel { kinds } => {
+            let channels = outline.iter().flat_map(|outline| outline.channels.as_slice());
+            let is_offered = |kind: &ChannelKind| kinds.is_empty() || kinds.contains(kind);
+            let option = |channel: &OutlineChannel| {
+                (choice(channel.id.to_string(), channel_name(channel), None), is_offered(&channel.kind))
+            };
+            channels.map(option).collect()
+        }
+        FieldType::Role => {
+            let roles = outline.iter().flat_map(|outline| outline.roles.as_slice());
+            let option = |role: &OutlineRole| {
+                (choice(role.id.to_string(), role.name.to_string(), role.colour.as_ref()), true)
+            };
+            roles.map(option).collect()
+        }
+        FieldType::Integer(_) | FieldType::Number(_) | FieldType::Text { .. } | FieldType::Color => {
+            Vec::new()
+        }
     }
 }
 
@@ -179,23 +191,12 @@ const MAX_QUOTED: usize = 200;
 
 /// Returns a value in words.
 fn words(field: &Field, value: &Value, outline: Option<&Outline>) -> String {
-    match (value, &field.field_type) {
-        (Value::Boolean(true), _) => "On".to_owned(),
-        (Value::Boolean(false), _) => "Off".to_owned(),
-        (
-            Value::Number(number),
-            FieldType::Integer(Bounds { unit: Some(unit), .. })
-            | FieldType::Number(Bounds { unit: Some(unit), .. }),
-        ) => {
-            format!("{number} {unit}")
-        }
-        (Value::Number(number), _) => number.to_string(),
-        (Value::Text(text), _) => name(field, text, outline),
-        (Value::List(items), _) if items.is_empty() => "none".to_owned(),
-        (Value::List(items), _) => {
-            let names: Vec<_> = items.iter().map(|item| name(field, item, outline)).collect();
-            names.join(", ")
-        }
+    let (options, typed) = (options(field, outline), Typed::of(field, Some(value)));
+    let names: Vec<_> = typed.texts().map(|text| name(field, text, &options)).collect();
+    match (names.is_empty(), field.many) {
+        (false, _) => names.join(", "),
+        (true, Some(_)) => "none".to_owned(),
+        (true, None) => "empty".to_owned(),
     }
 }
 
@@ -214,50 +215,35 @@ pub(crate) fn pieces_or_default(
     value: Option<&Value>,
     outline: Option<&Outline>,
 ) -> Vec<Piece> {
-    let ids = match value.or(field.default.as_ref()) {
-        Some(Value::Text(id)) if field.field_type == FieldType::Role => slice::from_ref(id),
-        Some(Value::List(ids)) if field.field_type == FieldType::Role => ids,
-        Some(_) | None => &[],
-    };
-    if ids.is_empty() {
+    let ids = Typed::of(field, value.or(field.default.as_ref()));
+    if field.field_type != FieldType::Role || ids == Typed::default() {
         return vec![Piece::Text(words_or_default(field, value, outline))];
     }
     let chip = |id: &str| match id.parse() {
         Ok(id) => Piece::role(&id, outline),
         Err(_) => Piece::text(id),
     };
-    let mut pieces = Piece::joined(ids.iter().map(|id| chip(id)), " ");
+    let mut pieces = Piece::joined(ids.texts().map(chip), " ");
     if value.is_none() {
         pieces.insert(0, Piece::text("Default: "));
     }
     pieces
 }
 
-/// Returns the name of a choice, channel or role, and any other text itself.
-fn name(field: &Field, text: &str, outline: Option<&Outline>) -> String {
+/// Returns the name of an option, and any other text itself.
+fn name(field: &Field, text: &str, options: &[(Choice, bool)]) -> String {
+    if let Some((option, _)) = options.iter().find(|(option, _)| option.value == text) {
+        return option.label.clone();
+    }
     match &field.field_type {
-        FieldType::Choice { choices } => {
-            let choice = choices.iter().find(|choice| choice.value.as_str() == text);
-            choice.map_or_else(|| text.to_owned(), |choice| choice.title.to_string())
-        }
-        FieldType::Channel { .. } => {
-            let mut channels = outline.iter().flat_map(|outline| outline.channels.as_slice());
-            let found = channels.find(|channel| channel.id.to_string() == text);
-            found.map_or_else(|| format!("Unknown channel {text}"), channel_name)
-        }
-        FieldType::Role => {
-            let found = outline.and_then(|outline| outline.role(text.parse().ok()?));
-            found.map_or_else(|| format!("Unknown role {text}"), |role| role.name.to_string())
-        }
-        FieldType::Text { .. } if text.is_empty() => "empty".to_owned(),
+        FieldType::Channel { .. } => format!("Unknown channel {text}"),
+        FieldType::Role => format!("Unknown role {text}"),
+        FieldType::Integer(Bounds { unit: Some(unit), .. })
+        | FieldType::Number(Bounds { unit: Some(unit), .. }) => format!("{text} {unit}"),
         FieldType::Text { .. } if text.chars().count() > MAX_QUOTED => {
             text.chars().take(MAX_QUOTED).chain(['…']).collect()
         }
-        FieldType::Text { .. }
-        | FieldType::Boolean
-        | FieldType::Integer(_)
-        | FieldType::Number(_)
-        | FieldType::Color => text.to_owned(),
+        _ => text.to_owned(),
     }
 }
 

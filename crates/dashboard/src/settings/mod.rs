@@ -6,7 +6,7 @@ mod history;
 mod section;
 
 use self::{
-    attempt::{Attempt, Obstacle},
+    attempt::Attempt,
     control::Control,
     section::{Content, SectionView, Surroundings},
 };
@@ -143,18 +143,10 @@ fn render_loaded(
     failed: Option<(&Attempt, &str)>,
 ) -> Result<String, ApiError> {
     let context = &visitor.exchange.context;
-    let Loaded { listed, settings, rights, outline, .. } = loaded;
-    let around = Surroundings {
-        stored: &settings.stored,
-        bindings: &listed.guild.bindings,
-        rights: *rights,
-        outline: outline.as_ref(),
-        attempt: failed.map(|(attempt, _)| attempt),
-        saved,
-    };
+    let around = Surroundings { loaded, attempt: failed.map(|(attempt, _)| attempt), saved };
     let sections: Vec<_> = sections.iter().map(|section| SectionView::new(section, &around)).collect();
     page::render(&SettingsPage {
-        frame: context.frame(listed.guild.name.as_str(), Here::Guilds, visitor.navigation()),
+        frame: context.frame(loaded.listed.guild.name.as_str(), Here::Guilds, visitor.navigation()),
         head: loaded.head(context, Tab::Settings),
         form_token: visitor.form_token(),
         alert: failed.map(|(_, words)| (words, troubled(&sections))),
@@ -212,9 +204,10 @@ pub(crate) async fn save(visitor: Visitor, form: Form) -> Answer {
         let section = sections.iter().find(|section| section.key.as_str() == key);
         let section = section.ok_or(ApiError::NotFound)?;
         let mut attempt = Attempt::read(section, &form);
-        let (status, words) = match attempt.changes(section, &loaded.settings.stored) {
-            Err(obstacle) => obstacle.explained(),
-            Ok(values) => {
+        let values = attempt.changes(section, &loaded.settings.stored);
+        let (status, words) = match attempt.obstacle() {
+            Some(obstacle) => obstacle,
+            None => {
                 let expected = Some(loaded.settings.stored.revision);
                 let unchanged = values.is_empty();
                 let change = UserChange { user, guild, values, expected, via: Origin::Site };
@@ -229,19 +222,6 @@ pub(crate) async fn save(visitor: Visitor, form: Form) -> Answer {
         };
         let page = render_loaded(&visitor, &loaded, sections, None, Some((&attempt, &words)))?;
         return Ok(page::live_with(status, &page));
-    }
-}
-
-impl Obstacle {
-    /// Returns the status and the words of a section that was not saved.
-    fn explained(self) -> (StatusCode, String) {
-        let (status, words) = match self {
-            Self::Mistakes => (StatusCode::UNPROCESSABLE_ENTITY, "Correct these fields, and save again:"),
-            Self::Conflicts => {
-                (StatusCode::CONFLICT, "These fields were changed meanwhile. Choose a value, and save again:")
-            }
-        };
-        (status, format!("Nothing was saved yet. {words}"))
     }
 }
 

@@ -1,14 +1,15 @@
 //! Sections and fields, as the page shows them.
 
 use super::{
+    Loaded,
     attempt::{Attempt, Entry, Typed},
     control::{Control, hint, pieces_or_default, words_or_default},
 };
 use crate::reason::Piece;
 use companion_domain::{
-    model::{Outline, RoleBindings},
     rules::Needs,
-    settings::{Access, Field, Rights, Section, SettingKey, Stored},
+    settings::{Access, Field, Section, SettingKey},
+    usecase::SettingsView,
 };
 
 /// A section.
@@ -50,10 +51,7 @@ pub(crate) struct FieldView<'a> {
 
 /// What sections are shown with.
 pub(crate) struct Surroundings<'a> {
-    pub(crate) stored: &'a Stored,
-    pub(crate) bindings: &'a RoleBindings,
-    pub(crate) rights: Rights,
-    pub(crate) outline: Option<&'a Outline>,
+    pub(crate) loaded: &'a Loaded,
     /// What the visitor sent and has to correct.
     pub(crate) attempt: Option<&'a Attempt>,
     /// The key of the section that was saved by the request before.
@@ -62,12 +60,13 @@ pub(crate) struct Surroundings<'a> {
 
 impl<'a> SectionView<'a> {
     pub(crate) fn new(section: &'a Section, around: &Surroundings<'_>) -> Self {
+        let Loaded { settings: SettingsView { stored, .. }, outline, rights, .. } = around.loaded;
         let key_of = |field: &Field| SettingKey::new(&section.key, &field.key);
         let shown = |field: &Field| {
-            let value = field.valid(around.stored.values.get(&key_of(field)));
-            (field.title.to_string(), pieces_or_default(field, value, around.outline))
+            let value = field.valid(stored.values.get(&key_of(field)));
+            (field.title.to_string(), pieces_or_default(field, value, outline.as_ref()))
         };
-        let access = section.access(around.rights);
+        let access = section.access(*rights);
         let content = match access {
             Access::Edit => {
                 let attempt = around.attempt.filter(|attempt| attempt.section == section.key);
@@ -95,13 +94,15 @@ impl<'a> SectionView<'a> {
 
 /// Returns what a visitor lacks to edit a section, after what follows from it.
 fn needs(section: &Section, effect: &str, around: &Surroundings<'_>) -> Vec<Vec<Piece>> {
+    let Loaded { listed, rights, outline, .. } = around.loaded;
     let mut needs = Vec::new();
-    if !around.rights.permissions.contains(section.permission) {
+    if !rights.permissions.contains(section.permission) {
         let mut pieces = vec![Piece::text(effect)];
-        pieces.extend(Piece::needs(&Needs::of(section.permission, around.bindings), around.outline));
+        let missing = Needs::of(section.permission, &listed.guild.bindings);
+        pieces.extend(Piece::needs(&missing, outline.as_ref()));
         needs.push(pieces);
     }
-    if section.plus && !around.rights.premium {
+    if section.plus && !rights.premium {
         needs.push(vec![Piece::text(
             "Only premium guilds can edit this. A subscription that covers this guild makes it one.",
         )]);
@@ -111,25 +112,26 @@ fn needs(section: &Section, effect: &str, around: &Surroundings<'_>) -> Vec<Vec<
 
 impl<'a> FieldView<'a> {
     fn new(field: &'a Field, key: &SettingKey, entry: Option<&Entry>, around: &Surroundings<'_>) -> Self {
+        let Loaded { settings: SettingsView { stored, .. }, outline, .. } = around.loaded;
+        let outline = outline.as_ref();
         // A field that the user left alone is shown as it is now.
         let entry = entry.filter(|entry| entry.is_changed());
-        let value = field.valid(around.stored.values.get(key));
-        let stored = Typed::of(field, value);
-        let typed = entry.map_or(&stored, |entry| &entry.typed);
-        let control = Control::new(field, typed, around.outline);
-        let now = stored.fingerprint();
+        let value = field.valid(stored.values.get(key));
+        let shown = Typed::of(field, value);
+        let control = Control::new(field, entry.map_or(&shown, |entry| &entry.typed), outline);
+        let now = shown.fingerprint();
         let has_default = matches!(control, Control::Select(_) | Control::Boxes { many: false, .. });
         let conflict = entry.and_then(|entry| entry.conflict.as_ref()).map(|mine| {
-            let words = |value| words_or_default(field, value, around.outline);
+            let words = |value| words_or_default(field, value, outline);
             (words(mine.as_ref()), words(value))
         });
         // Problems are those of the revision that the bot confirmed; a later one may have solved them.
-        let is_applied = around.stored.is_applied();
-        let problem = around.stored.problems.iter().find(|problem| is_applied && problem.key == *key);
+        let problems = if stored.is_applied() { &*stored.problems } else { &[] };
+        let problem = problems.iter().find(|problem| problem.key == *key);
         Self {
             field,
             id: key.to_string(),
-            hint: hint(field, &control, around.outline),
+            hint: hint(field, &control, outline),
             control,
             was: entry.map_or_else(|| now.clone(), |entry| entry.was.clone()),
             now,
