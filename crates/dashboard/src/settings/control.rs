@@ -7,31 +7,16 @@ use companion_domain::{
     settings::{Bounds, Field, FieldType, Value},
 };
 
-/// Inputs with what they contain.
-pub(crate) enum Control {
-    Line(Line),
+/// The inputs of a field.
+pub(crate) enum Control<'a> {
+    /// An input of text: step and bounds of a number, the pattern of other text, and a colour to show beside it.
+    Line { number: Option<(&'static str, &'a Bounds)>, pattern: Option<&'static str>, colour: Option<Colour> },
     /// Text of several lines.
-    Area(Line),
+    Area,
     /// One of a list, without colours.
     Select(Vec<Choice>),
     /// Radio buttons, or check boxes if `many`.
-    Boxes {
-        many: bool,
-        choices: Vec<Choice>,
-    },
-}
-
-/// An input of text. One of several lines has only text and placeholder.
-#[derive(Default)]
-pub(crate) struct Line {
-    pub(crate) text: String,
-    pub(crate) placeholder: String,
-    /// Step, minimum and maximum of a number.
-    pub(crate) number: Option<(&'static str, Option<f64>, Option<f64>)>,
-    pub(crate) pattern: Option<&'static str>,
-    pub(crate) unit: Option<String>,
-    /// A colour to show beside it.
-    pub(crate) colour: Option<Colour>,
+    Boxes { many: bool, choices: Vec<Choice> },
 }
 
 /// What can be chosen.
@@ -43,10 +28,11 @@ pub(crate) struct Choice {
     pub(crate) colour: Option<Colour>,
 }
 
-impl Control {
-    /// Returns the inputs of a field with what they contain. Without an outline, channels and roles are typed as ids.
-    pub(crate) fn new(field: &Field, typed: &Typed, outline: Option<&Outline>) -> Self {
+impl<'a> Control<'a> {
+    /// Returns the inputs of a field. Without an outline, channels and roles are typed as ids.
+    pub(crate) fn new(field: &'a Field, typed: &Typed, outline: Option<&Outline>) -> Self {
         let many = field.many.is_some();
+        let line = |pattern| Self::Line { number: None, pattern, colour: None };
         match (&field.field_type, outline) {
             (FieldType::Boolean | FieldType::Choice { .. }, _)
             | (FieldType::Channel { .. } | FieldType::Role, Some(_)) => {
@@ -54,22 +40,15 @@ impl Control {
             }
             (FieldType::Integer(bounds) | FieldType::Number(bounds), _) => {
                 let step = if matches!(field.field_type, FieldType::Integer(_)) { "1" } else { "any" };
-                let number = Some((step, bounds.min, bounds.max));
-                let unit = bounds.unit.as_ref().map(ToString::to_string);
-                Self::Line(Line { number, unit, ..Line::new(field, typed) })
+                Self::Line { number: Some((step, bounds)), pattern: None, colour: None }
             }
-            (FieldType::Text { multiline: true, .. }, _) => Self::Area(Line::new(field, typed)),
-            (FieldType::Text { .. } | FieldType::Channel { .. } | FieldType::Role, _) if many => {
-                Self::Area(Line::new(field, typed))
-            }
-            (FieldType::Text { .. }, _) => Self::Line(Line::new(field, typed)),
-            (FieldType::Channel { .. } | FieldType::Role, None) => {
-                Self::Line(Line { pattern: Some("[0-9]{1,20}"), ..Line::new(field, typed) })
-            }
+            (FieldType::Text { multiline: true, .. }, _) => Self::Area,
+            (FieldType::Text { .. } | FieldType::Channel { .. } | FieldType::Role, _) if many => Self::Area,
+            (FieldType::Text { .. }, _) => line(None),
+            (FieldType::Channel { .. } | FieldType::Role, None) => line(Some("[0-9]{1,20}")),
             (FieldType::Color, _) => {
-                let line = Line { pattern: Some("#[0-9A-Fa-f]{6}"), ..Line::new(field, typed) };
-                let colour = line.text.parse().or_else(|_| line.placeholder.parse()).ok();
-                Self::Line(Line { colour, ..line })
+                let colour = typed.joined().parse().or_else(|_| placeholder(field).parse()).ok();
+                Self::Line { number: None, pattern: Some("#[0-9A-Fa-f]{6}"), colour }
             }
         }
     }
@@ -140,15 +119,13 @@ fn options(field: &Field, outline: Option<&Outline>) -> Vec<(Choice, bool)> {
     }
 }
 
-impl Line {
-    fn new(field: &Field, typed: &Typed) -> Self {
-        let placeholder = Typed::of(field, field.default.as_ref()).joined();
-        Self { text: typed.joined(), placeholder, ..Self::default() }
-    }
+/// Returns what an empty input of text shows: the default.
+pub(crate) fn placeholder(field: &Field) -> String {
+    Typed::of(field, field.default.as_ref()).joined()
 }
 
 /// Returns what the inputs do not say themselves: the default of boxes, and what is accepted.
-pub(crate) fn hint(field: &Field, control: &Control, outline: Option<&Outline>) -> String {
+pub(crate) fn hint(field: &Field, control: &Control<'_>, outline: Option<&Outline>) -> String {
     let mut hints = Vec::new();
     match control {
         Control::Boxes { many: true, .. } => {
@@ -156,8 +133,8 @@ pub(crate) fn hint(field: &Field, control: &Control, outline: Option<&Outline>) 
                 field.default.as_ref().map(|_| format!("{}.", words_or_default(field, None, outline))),
             );
         }
-        Control::Area(_) if field.many.is_some() => hints.push("One per line.".to_owned()),
-        Control::Boxes { .. } | Control::Area(_) | Control::Line(_) | Control::Select(_) => {}
+        Control::Area if field.many.is_some() => hints.push("One per line.".to_owned()),
+        Control::Boxes { .. } | Control::Area | Control::Line { .. } | Control::Select(_) => {}
     }
     hints.extend(field.many.map(|many| match many.min {
         0 => format!("At most {}.", many.max),

@@ -3,7 +3,7 @@
 use super::{
     Loaded,
     attempt::{Attempt, Entry, Typed},
-    control::{Control, hint, pieces_or_default, words_or_default},
+    control::{Control, hint, pieces_or_default, placeholder, words_or_default},
 };
 use crate::reason::Piece;
 use companion_domain::{
@@ -34,7 +34,10 @@ pub(crate) struct FieldView<'a> {
     /// Its whole key, which is its id on the page.
     pub(crate) id: String,
     pub(crate) hint: String,
-    pub(crate) control: Control,
+    pub(crate) control: Control<'a>,
+    /// What an input of text contains, and what it shows if it is empty.
+    pub(crate) text: String,
+    pub(crate) placeholder: String,
     /// Fingerprint of what the form was rendered with first.
     pub(crate) was: String,
     /// Fingerprint of what is stored now.
@@ -118,7 +121,8 @@ impl<'a> FieldView<'a> {
         let entry = entry.filter(|entry| entry.is_changed());
         let value = field.valid(stored.values.get(key));
         let shown = Typed::of(field, value);
-        let control = Control::new(field, entry.map_or(&shown, |entry| &entry.typed), outline);
+        let typed = entry.map_or(&shown, |entry| &entry.typed);
+        let control = Control::new(field, typed, outline);
         let now = shown.fingerprint();
         let has_default = matches!(control, Control::Select(_) | Control::Boxes { many: false, .. });
         let conflict = entry.and_then(|entry| entry.conflict.as_ref()).map(|mine| {
@@ -133,6 +137,8 @@ impl<'a> FieldView<'a> {
             id: key.to_string(),
             hint: hint(field, &control, outline),
             control,
+            text: typed.joined(),
+            placeholder: placeholder(field),
             was: entry.map_or_else(|| now.clone(), |entry| entry.was.clone()),
             now,
             can_reset: value.is_some() && !has_default,
