@@ -1,7 +1,5 @@
 "use strict";
 (() => {
-  const METHODS = ["get", "put", "post", "delete"];
-
   /** Creates an element with attributes and children; text becomes text, never markup. */
   const make = (name, attributes = {}, ...children) => {
     const element = document.createElement(name);
@@ -153,8 +151,8 @@
 
   const operationsOf = (api) =>
     Object.entries(api.paths).flatMap(([path, item]) =>
-      METHODS.filter((method) => item[method]).map((method) => {
-        const operation = { ...item[method], parameters: (item[method].parameters ?? []).map((one) => resolved(api, one)) };
+      Object.entries(item).filter(([, part]) => part.operationId).map(([method, part]) => {
+        const operation = { ...part, parameters: (part.parameters ?? []).map((one) => resolved(api, one)) };
         const { url, variables, description } = (item.servers ?? api.servers)[0];
         const address = url.replace("{address}", variables?.address?.default ?? "");
         return { path, method, operation, address, group: operation.tags.at(-1), server: `${description} Default: ${address}` };

@@ -344,6 +344,27 @@ fn pages_are_light_and_load_no_foreign_resources() {
     println!("{facts}");
 }
 
+#[test]
+fn the_reference_describes_every_operation() {
+    let stage = Stage::new();
+    let page = stage.page();
+    page.go(&format!("http://{}/docs", stage.management));
+    page.until("document.querySelector('article')");
+    let described = page.evaluate("[...document.querySelectorAll('article')].map(one => one.id)");
+    let described = described.as_array().unwrap();
+    let document: Value = serde_json::from_str(include_str!("../../../../../docs/openapi.json")).unwrap();
+    let paths = document["paths"].as_object().unwrap().values();
+    let operations: Vec<_> = paths
+        .flat_map(|path| path.as_object().unwrap().values())
+        .filter_map(|it| it.get("operationId"))
+        .collect();
+    assert!(!operations.is_empty());
+    for operation in operations {
+        assert!(described.contains(operation), "{operation}");
+    }
+    assert_eq!(page.complaints(), [""; 0]);
+}
+
 /// As long as names may be, without break opportunities, and with wide letters.
 const LONG: &str =
     "Grand-United-Confederation-of-Roleplaying-Lighthouses-and-Harbours-of-the-North-Sea-WWWWWWWWWWWW";

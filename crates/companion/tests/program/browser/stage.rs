@@ -26,7 +26,7 @@ pub(crate) struct Stage {
     /// The origin of the dashboard.
     pub(crate) site: String,
     service: Option<Running>,
-    management: String,
+    pub(crate) management: String,
     folder: Arc<TempDir>,
 }
 
