@@ -136,7 +136,7 @@ async fn an_unreadable_report_affects_no_other(fresh: &Fresh<Stores>) {
     for report in [&damaged, &sound] {
         record(&fresh.one, report).await;
     }
-    if fresh.damage([Damage::Cluster(damaged.cluster.clone())]).await {
+    if fresh.damage([Damage::Report(damaged.cluster.clone())]).await {
         assert_eq!(shown(fresh).await, [sound]);
         record(&fresh.one, &damaged).await;
         assert_eq!(shown(fresh).await.len(), 2);

@@ -2,7 +2,7 @@
 //! entries.
 
 use super::{
-    Damage, Fresh, Stores,
+    Fresh, Stores,
     concurrency::pages,
     sample::{LOTS, feedback, feedback_id, prose, user_id},
 };
@@ -47,7 +47,7 @@ async fn an_unreadable_entry_affects_no_other(fresh: &Fresh<Stores>) {
         put(&fresh.one, id, 5).await;
     }
     for (damaged, readable) in [("one", 2), ("three", 1)] {
-        if !fresh.damage([Damage::Feedback(feedback_id(damaged))]).await {
+        if !fresh.damage([Key::Feedback(feedback_id(damaged))]).await {
             return;
         }
         fresh

@@ -1,8 +1,8 @@
 //! The adapter under test, the hooks of its author, and stored values that can be made unreadable.
 
 use companion_domain::{
-    model::{ClusterId, FeedbackId, GuildId, NoticeId, PeriodSubject, UserId},
-    session::TokenHash,
+    change::Key,
+    model::{ClusterId, UserId},
 };
 use futures_util::future::BoxFuture;
 use std::{
@@ -165,13 +165,13 @@ impl<P: ?Sized> Fresh<P> {
     }
 
     /// Makes stored values unreadable, and returns whether all are.
-    pub(super) async fn damage(&self, values: impl IntoIterator<Item = Damage>) -> bool {
+    pub(super) async fn damage(&self, values: impl IntoIterator<Item: Into<Damage>>) -> bool {
         let Some(damage) = &self.hooks.damage else {
             self.miss("damaging");
             return false;
         };
         for value in values {
-            if !damage(value).await {
+            if !damage(value.into()).await {
                 return false;
             }
         }
@@ -183,38 +183,18 @@ impl<P: ?Sized> Fresh<P> {
 /// The stored value to make unreadable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Damage {
-    /// A session.
-    Session(TokenHash),
-    /// A user's whole grant.
-    Grant(UserId),
+    /// A record.
+    Record(Key),
     /// Only the list in a user's grant.
     GuildList(UserId),
-    /// A guild.
-    Guild(GuildId),
-    /// A member's roles.
-    Member(GuildId, UserId),
-    /// The outline of a guild.
-    Outline(GuildId),
-    /// The schema of settings.
-    Schema,
-    /// The settings of a guild.
-    Settings(GuildId),
-    /// An entry of the history of a guild's settings.
-    SettingsEdit(GuildId, u64),
-    /// A user's subscription.
-    Subscription(UserId),
-    /// A user's staff permissions.
-    Staff(UserId),
-    /// An entry of feedback.
-    Feedback(FeedbackId),
-    /// A user's team memberships.
-    TeamMember(UserId),
     /// A cluster's report.
-    Cluster(ClusterId),
-    /// A notice.
-    Notice(NoticeId),
-    /// The periods of a subject.
-    Period(PeriodSubject),
+    Report(ClusterId),
+}
+
+impl From<Key> for Damage {
+    fn from(key: Key) -> Self {
+        Self::Record(key)
+    }
 }
 
 impl<P: ?Sized + Send + Sync + 'static> Fresh<P> {

@@ -9,6 +9,7 @@ use super::{
     stream::Stream,
 };
 use companion_domain::{
+    change::Key,
     model::{GuildList, Membership, UserId},
     port::{
         ClaimAfter,
@@ -228,7 +229,7 @@ async fn an_unreadable_grant_is_corrupt_and_can_be_replaced(fresh: &Fresh<Stores
     for user in [1, 2, 3] {
         granted(&fresh.one, user_id(user), &grant(user)).await;
     }
-    if !fresh.damage([Damage::Grant(user_id(1)), Damage::GuildList(user_id(2))]).await {
+    if !fresh.damage([Damage::Record(Key::Grant(user_id(1))), Damage::GuildList(user_id(2))]).await {
         return;
     }
     let found = async |user| {

@@ -1,7 +1,7 @@
 //! The contract of [`Listings`](companion_domain::port::Listings).
 
 use super::{
-    Damage, Fresh, Stores,
+    Fresh, Stores,
     concurrency::reading_while_writing,
     records::{put_all, replacing},
     sample::{grant, guild, guild_id, listing, member, membership, name, staff, subscription, user_id},
@@ -279,11 +279,11 @@ async fn leaves_out_unreadable_values(fresh: &Fresh<Stores>) {
     ];
     put_all(stores, guilds.into_iter().chain(others)).await;
     let damaged = [
-        Damage::Guild(guild_id(1)),
-        Damage::Member(guild_id(2), user),
-        Damage::Subscription(user),
-        Damage::Subscription(other),
-        Damage::Staff(user),
+        Key::Guild(guild_id(1)),
+        Key::Member(guild_id(2), user),
+        Key::Subscription(user),
+        Key::Subscription(other),
+        Key::Staff(user),
     ];
     if !fresh.damage(damaged).await {
         return;
@@ -303,7 +303,7 @@ async fn leaves_out_unreadable_values(fresh: &Fresh<Stores>) {
 async fn an_unreadable_grant_is_corrupt_unless_blocked(fresh: &Fresh<Stores>) {
     let (stores, user) = (&fresh.one, user_id(1));
     granted(stores, user, &listing_guilds([1])).await;
-    if !fresh.damage([Damage::Grant(user)]).await {
+    if !fresh.damage([Key::Grant(user)]).await {
         return;
     }
     let refused = read(stores, user, ListingScope::List).await;

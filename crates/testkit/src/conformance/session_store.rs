@@ -1,14 +1,15 @@
 //! The contract of a [`SessionStore`]: the cap, ends, uses, very many sessions, and cancelled writes.
 
 use super::{
-    Damage, Fresh, Stores,
+    Fresh, Stores,
     concurrency::{CALLERS, cancelled},
     sample::{BEYOND_SIGNED, NONE_OVER, TEN, at, session, token_hash, user_id},
     sign_ins::add_sessions,
 };
 use companion_domain::{
+    change::Key,
     model::{Timestamp, UserId},
-    port::{GrantContent, SessionStore, StoreErrorKind},
+    port::{SessionStore, StoreErrorKind},
     session::{Cutoffs, Session, TokenHash, Uses},
 };
 use std::{num::NonZeroU32, sync::Arc};
@@ -175,7 +176,7 @@ async fn an_unreadable_session_is_corrupt_and_can_be_ended(fresh: &Fresh<Stores>
     let all = [1, 2, 3, 4].map(|number| session(number, user_id(number), at(0)));
     let [revoked, pruned, ended, sound] = all.clone();
     make(&fresh.one, &all).await;
-    if !fresh.damage([&revoked, &pruned, &ended].map(|session| Damage::Session(session.id))).await {
+    if !fresh.damage([&revoked, &pruned, &ended].map(|session| Key::Session(session.id))).await {
         return;
     }
     let find = async |stores: &Arc<Stores>| stores.sessions.find(&revoked.id).await;
@@ -434,7 +435,7 @@ async fn prune_removes_unreadable_sessions_beyond_its_limit(fresh: &Fresh<Stores
     let is_damaged =
         |session: &Session| (1..=5).chain([8, 12]).any(|number| session.id == token_hash(number));
     let (damaged, readable): (Vec<_>, Vec<_>) = over.into_iter().partition(is_damaged);
-    if !fresh.damage(damaged.iter().map(|session| Damage::Session(session.id))).await {
+    if !fresh.damage(damaged.iter().map(|session| Key::Session(session.id))).await {
         return;
     }
     let ended = Cutoffs { created: at(1000), ..NONE_OVER };

@@ -1,7 +1,7 @@
 //! The contract of [`SettingsStore`](companion_domain::port::SettingsStore).
 
 use super::{
-    CALLERS, Damage, Fresh, Stores,
+    CALLERS, Fresh, Stores,
     change_feed::subjects_of,
     concurrency::pages,
     sample::{
@@ -337,7 +337,7 @@ async fn unreadable_settings_affect_no_other(fresh: &Fresh<Stores>) {
     for to in ["one", "two", "three"] {
         set(stores, other, to).await;
     }
-    if !fresh.damage([Damage::Settings(guild), Damage::SettingsEdit(other, 2)]).await {
+    if !fresh.damage([Key::Settings(guild), Key::SettingsEdit(other, 2)]).await {
         return;
     }
     // A change would overwrite what an operator may still repair.
@@ -352,7 +352,7 @@ async fn unreadable_settings_affect_no_other(fresh: &Fresh<Stores>) {
     let history = stores.settings.history(other).await.unwrap();
     assert_eq!(history.iter().map(|entry| entry.revision).collect::<Vec<_>>(), [3, 1]);
     assert_eq!(set(stores, other, "four").await.0.revision, 4);
-    if fresh.damage([Damage::Schema]).await {
+    if fresh.damage([Key::Schema(())]).await {
         assert_eq!(stores.settings.schema().await.unwrap(), None, "it counts as absent");
         publish(stores).await;
         assert_eq!(stores.settings.schema().await.unwrap().as_deref(), Some(&settings_schema()));

@@ -1,7 +1,7 @@
 //! The contract of a [`StatusHistory`](companion_domain::port::StatusHistory), and of changes of it.
 
 use super::{
-    Damage, Fresh, Stores,
+    Fresh, Stores,
     change_feed::{lists_once, subjects_of},
     sample::{at, cluster_id, heartbeat, notice, period},
     stream::Stream,
@@ -172,7 +172,7 @@ async fn a_signed_off_cluster_is_gone(fresh: &Fresh<Stores>) {
 /// What else is read leaves it out: see the export of the records suite.
 async fn an_unreadable_period_does_not_stay_open(fresh: &Fresh<Stores>) {
     change(&fresh.one, begin(PeriodSubject::Silent, at(1))).await;
-    if fresh.damage([Damage::Period(PeriodSubject::Silent)]).await {
+    if fresh.damage([Key::Period(PeriodSubject::Silent, at(1))]).await {
         assert_eq!(change(&fresh.one, begin(PeriodSubject::Silent, at(2))).await, Tally::ADDED);
     }
 }

@@ -3,13 +3,12 @@
 use super::{
     common::{add, assert_same, by_key, contents, everything, exported, two_of_each},
     kinds::KEYED,
-    user::is_of,
 };
 use crate::conformance::{
-    Damage, Fresh, Stores,
+    Fresh, Stores,
     sample::{
         AWKWARD, BEYOND_SIGNED, LOTS, at, awkward_names, feedback, feedback_id, grant, guild, guild_id,
-        heartbeat, member, prose, session, staff, subscription, team_member, token_hash, user_id,
+        heartbeat, member, name, prose, session, staff, subscription, team_member, token_hash, user_id,
     },
     sign_ins::{begin, granted},
     stream::{Collected, Stream},
@@ -141,28 +140,22 @@ pub(super) async fn exports_leave_out_and_forget_removes_unreadable_values(fresh
     let user = user_id(1);
     add(&fresh.one, two_of_each()).await;
     let damaged = [
-        Damage::Member(guild_id(1), user),
-        Damage::Outline(guild_id(1)),
-        Damage::Subscription(user),
-        Damage::Staff(user),
-        Damage::Feedback(feedback_id("one")),
-        Damage::TeamMember(user),
-        Damage::Session(token_hash(1)),
-        Damage::Grant(user),
-        Damage::Notice("one".parse().unwrap()),
-        Damage::Period(PeriodSubject::Silent),
+        Key::Member(guild_id(1), user),
+        Key::Outline(guild_id(1)),
+        Key::Subscription(user),
+        Key::Staff(user),
+        Key::Feedback(feedback_id("one")),
+        Key::Team(user, name("Core")),
+        Key::Session(token_hash(1)),
+        Key::Grant(user),
+        Key::Notice("one".parse().unwrap()),
+        Key::Period(PeriodSubject::Silent, at(1)),
     ];
-    if !fresh.damage(damaged).await {
+    if !fresh.damage(damaged.clone()).await {
         return;
     }
-    let is_damaged = |record: &Record| match record {
-        Record::Outline(outline) => outline.guild == guild_id(1),
-        Record::Team(member) => member.user.id == user,
-        Record::Notice(notice) => notice.id.as_str() == "one",
-        Record::Period(_) => true,
-        other => is_of(user, other),
-    };
-    let whole = by_key(two_of_each().into_iter().filter(|record| !is_damaged(record)).collect());
+    let mut whole = by_key(two_of_each());
+    whole.retain(|key, _| !damaged.contains(key));
     fresh.through_both(async |stores| assert_eq!(contents(stores).await, whole)).await;
     assert_eq!(fresh.one.records.about(user).await.unwrap(), []);
     let forgotten = fresh.one.records.forget(user).await.unwrap().tally;
@@ -171,7 +164,7 @@ pub(super) async fn exports_leave_out_and_forget_removes_unreadable_values(fresh
     fresh.through_both(async |stores| assert_eq!(contents(stores).await, whole)).await;
     add(&fresh.one, two_of_each()).await;
     fresh.through_both(async |stores| assert_eq!(contents(stores).await, by_key(two_of_each()))).await;
-    if fresh.damage([Damage::Guild(guild_id(1))]).await {
+    if fresh.damage([Key::Guild(guild_id(1))]).await {
         let mut importable = by_key(two_of_each());
         importable.retain(|key, _| !matches!(key, Key::Guild(id) | Key::Member(id, _) | Key::Outline(id) if *id == guild_id(1)));
         fresh.through_both(async |stores| assert_eq!(contents(stores).await, importable)).await;

@@ -3,10 +3,10 @@
 use super::common::{by_key, put_all};
 use crate::{
     conformance::{
-        Damage, Stores,
+        Stores,
         sample::{
-            AWKWARD, awkward_names, awkward_prose, feedback, feedback_id, guild, guild_id, member, name,
-            notice, outline, prose, staff, stars, subscription, user_id,
+            AWKWARD, awkward_names, awkward_prose, feedback, guild, guild_id, member, name, notice, outline,
+            prose, staff, stars, subscription, user_id,
         },
     },
     world::roles,
@@ -22,7 +22,6 @@ use companion_domain::{
 
 /// A kind of record that is put, found and removed by its key.
 pub(in crate::conformance) struct KeyedKind {
-    pub(super) name: &'static str,
     /// Returns a record with the key of this number.
     record: fn(u64) -> Record,
     /// Returns records with the key of this number, each differing in one field from the previous one, the first from
@@ -30,15 +29,13 @@ pub(in crate::conformance) struct KeyedKind {
     changed: fn(u64) -> Vec<Record>,
     /// Records of different keys that a careless adapter corrupts or confuses.
     pub(super) awkward: fn() -> Vec<Record>,
-    /// The record that must be stored before the one of this number.
-    needs: fn(u64) -> Option<Record>,
-    /// What is found under the key of this number if nothing was put.
-    pub(super) absent: fn(u64) -> Option<Record>,
-    /// How a record is made unreadable.
-    pub(super) damage: Option<fn(u64) -> Damage>,
 }
 
 impl KeyedKind {
+    pub(super) fn name(&self) -> &'static str {
+        self.key(1).kind().event()
+    }
+
     pub(super) fn record(&self, number: u64) -> Record {
         (self.record)(number)
     }
@@ -54,9 +51,21 @@ impl KeyedKind {
         self.record(number).key()
     }
 
-    /// Returns what must be stored before the records of these numbers.
+    /// Returns what is found under the key of this number if nothing was put.
+    pub(super) fn absent(&self, number: u64) -> Option<Record> {
+        match self.key(number) {
+            Key::Member(guild, user) => Some(Record::Member(member(guild, user, &[]))),
+            _ => None,
+        }
+    }
+
+    /// Returns the guilds that must be stored before the records of these numbers.
     pub(super) fn needed(&self, numbers: impl IntoIterator<Item = u64>) -> Vec<Record> {
-        by_key(numbers.into_iter().filter_map(self.needs).collect()).into_values().collect()
+        let home = |number| match self.key(number) {
+            Key::Member(id, _) | Key::Outline(id) => Some(Record::Guild(guild(id))),
+            _ => None,
+        };
+        by_key(numbers.into_iter().filter_map(home).collect()).into_values().collect()
     }
 
     /// Stores what the records of these numbers need.
@@ -76,63 +85,53 @@ fn nothing() -> Vec<Record> {
 /// The guild of all members.
 const HOME: u64 = 77;
 
-/// Returns a kind that needs no other record and is not found if absent.
-const fn plain(name: &'static str, record: fn(u64) -> Record, changed: fn(u64) -> Vec<Record>) -> KeyedKind {
-    KeyedKind { name, record, changed, awkward: nothing, needs: |_| None, absent: |_| None, damage: None }
-}
-
 pub(in crate::conformance) const KEYED: [KeyedKind; 8] = [
     KeyedKind {
+        record: |number| Record::Guild(guild(guild_id(number))),
+        changed: guilds,
         awkward: || {
             let named = (5000..).zip(awkward_names()).map(|(id, name)| Guild { name, ..guild(guild_id(id)) });
             named.map(Record::Guild).collect()
         },
-        damage: Some(|number| Damage::Guild(guild_id(number))),
-        ..plain("guild", |number| Record::Guild(guild(guild_id(number))), guilds)
     },
     KeyedKind {
-        needs: |_| Some(Record::Guild(guild(guild_id(HOME)))),
-        absent: |number| Some(Record::Member(member(guild_id(HOME), user_id(number), &[]))),
-        ..plain("member", |number| Record::Member(member(guild_id(HOME), user_id(number), &[1, 2])), members)
+        record: |number| Record::Member(member(guild_id(HOME), user_id(number), &[1, 2])),
+        changed: members,
+        awkward: nothing,
     },
     KeyedKind {
-        damage: Some(|number| Damage::Subscription(user_id(number))),
-        ..plain(
-            "plus",
-            |number| Record::Subscription(subscription(user_id(number), [3, 1, 2], 3)),
-            subscriptions,
-        )
+        record: |number| Record::Subscription(subscription(user_id(number), [3, 1, 2], 3)),
+        changed: subscriptions,
+        awkward: nothing,
     },
     KeyedKind {
-        damage: Some(|number| Damage::Staff(user_id(number))),
-        ..plain(
-            "staff",
-            |number| Record::Staff(user_id(number), staff(StaffPermission::ALL.iter().copied().take(1))),
-            |number| {
-                let one = StaffPermission::ALL.iter().skip(1).map(|grant| staff([*grant]));
-                let more = [
-                    staff([]),
-                    staff([StaffPermission::Support, StaffPermission::Founder]),
-                    staff(StaffPermission::ALL.iter().copied()),
-                ];
-                one.chain(more).map(|grants| Record::Staff(user_id(number), grants)).collect()
-            },
-        )
+        record: |number| Record::Staff(user_id(number), staff(StaffPermission::ALL.iter().copied().take(1))),
+        changed: |number| {
+            let one = StaffPermission::ALL.iter().skip(1).map(|grant| staff([*grant]));
+            let more = [
+                staff([]),
+                staff([StaffPermission::Support, StaffPermission::Founder]),
+                staff(StaffPermission::ALL.iter().copied()),
+            ];
+            one.chain(more).map(|grants| Record::Staff(user_id(number), grants)).collect()
+        },
+        awkward: nothing,
     },
-    plain("blocked", |number| Record::Blocked(user_id(number)), |_| nothing()),
+    KeyedKind { record: |number| Record::Blocked(user_id(number)), changed: |_| nothing(), awkward: nothing },
     KeyedKind {
-        needs: |number| Some(Record::Guild(guild(guild_id(number)))),
-        damage: Some(|number| Damage::Outline(guild_id(number))),
-        ..plain("outline", |number| Record::Outline(outline(guild_id(number))), outlines)
+        record: |number| Record::Outline(outline(guild_id(number))),
+        changed: outlines,
+        awkward: nothing,
     },
     KeyedKind {
-        damage: Some(|number| Damage::Notice(format!("n{number}").parse().unwrap())),
-        ..plain("notice", |number| Record::Notice(notice(&format!("n{number}"))), notices)
+        record: |number| Record::Notice(notice(&format!("n{number}"))),
+        changed: notices,
+        awkward: nothing,
     },
     KeyedKind {
-        awkward: || awkward_entries().into_iter().map(Record::Feedback).collect(),
-        damage: Some(|number| Damage::Feedback(feedback_id(&format!("f{number}")))),
-        ..plain("feedback", |number| Record::Feedback(entry(number)), entries)
+        record: |number| Record::Feedback(entry(number)),
+        changed: entries,
+        awkward: awkward_entries,
     },
 ];
 
@@ -240,7 +239,7 @@ fn changed<T: Clone>(mut value: T, changes: &[&dyn Fn(&mut T)], record: fn(T) ->
     changes.iter().map(next).collect()
 }
 
-fn awkward_entries() -> Vec<Feedback> {
+fn awkward_entries() -> Vec<Record> {
     let ids = ["A_", "a", "a-", "a_", "a_b", "ab", "0", "00"];
     let ids = ids.into_iter().map(|id| feedback(id, 5, user_id(1)));
     let said = (0..).zip(awkward_prose()).map(|(number, text)| Feedback {
@@ -255,5 +254,5 @@ fn awkward_entries() -> Vec<Feedback> {
         entry.submitter.name = awkward;
         entry
     });
-    ids.chain(said).chain(named).collect()
+    ids.chain(said).chain(named).map(Record::Feedback).collect()
 }

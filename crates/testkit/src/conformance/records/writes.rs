@@ -97,7 +97,7 @@ fn put(kind: &KeyedKind) -> Option<Step> {
     let variants = kind.variants(1);
     let (first, last) = (variants.first()?.clone(), variants.last()?.clone());
     let earlier = if variants.len() > 1 { Write::put([first]) } else { Write::remove([first.key()]) };
-    Some((format!("a {}", kind.name), vec![Write::put(kind.needed([1])), earlier], Write::put([last])))
+    Some((format!("a {}", kind.name()), vec![Write::put(kind.needed([1])), earlier], Write::put([last])))
 }
 
 pub(super) async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Stores>) {

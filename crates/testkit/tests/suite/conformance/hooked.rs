@@ -3,7 +3,7 @@
 use crate::conformance::proof::{faults, locked, memory, with};
 use async_trait::async_trait;
 use companion_domain::{
-    change::Applied,
+    change::{Applied, Key},
     model::UserId,
     port::{ApplyError, GrantContent, Mutation, Records, SessionStore, SignIns, StoreError, Stores},
     session::{Cutoffs, Session, TokenHash},
@@ -111,7 +111,7 @@ fn damaged(fault: Option<Fault>) -> Fresh<Stores> {
     let damaging = Arc::new(Over(Damaged { inner, fault, sessions: Mutex::default() }));
     stores.sessions = damaging.clone();
     Fresh::new(Arc::new(stores)).damaging(move |what| {
-        let Damage::Session(id) = what else { return std::future::ready(false) };
+        let Damage::Record(Key::Session(id)) = what else { return std::future::ready(false) };
         std::future::ready(locked(&damaging.sessions).insert(id))
     })
 }
