@@ -140,43 +140,39 @@ async fn returns_several_users_in_the_requested_order(fresh: &Fresh<Stores>) {
     assert_eq!(stores.listings().read_many(&[]).await.unwrap(), []);
 }
 
-/// Returns the users whose subscriptions name one of these guilds, in order, as read by a user with all of them in the
-/// list.
-async fn guild_subscriptions(stores: &Stores, guilds: impl IntoIterator<Item = u64>) -> Vec<u64> {
-    let reader = user_id(9999);
-    granted(stores, reader, &listing_guilds(guilds)).await;
-    let listing = read(stores, reader, ListingScope::List).await.unwrap();
-    listing.guild_subscriptions.iter().map(|subscription| subscription.user.get()).collect()
-}
-
-async fn subscribe(stores: &Stores, subscriptions: impl IntoIterator<Item = (u64, Vec<u64>)>) {
-    let record = |(user, guilds)| Record::Subscription(subscription(user_id(user), guilds, 9));
-    put_all(stores, subscriptions.into_iter().map(record)).await;
-}
-
 async fn finds_each_subscription_of_a_guild_once(fresh: &Fresh<Stores>) {
-    subscribe(&fresh.one, [(1, vec![10, 11, 12]), (2, vec![11]), (3, vec![13]), (4, vec![])]).await;
-    for (asked, expected) in [
-        (vec![11], vec![1, 2]),
-        (vec![10, 11, 12], vec![1, 2]),
-        (vec![11, 11, 11], vec![1, 2]),
-        (vec![13, 10], vec![1, 3]),
-        (vec![99], vec![]),
-        (vec![], vec![]),
+    let (stores, reader) = (&fresh.one, user_id(9999));
+    let subscribed =
+        |user, guilds: &[u64]| Record::Subscription(subscription(user_id(user), guilds.iter().copied(), 9));
+    let names = async |guilds: &[u64], expected: &[u64]| {
+        granted(stores, reader, &listing_guilds(guilds.iter().copied())).await;
+        let listing = read(stores, reader, ListingScope::List).await.unwrap();
+        let users: Vec<_> = listing.guild_subscriptions.iter().map(|one| one.user.get()).collect();
+        assert_eq!(users, expected, "naming {guilds:?}");
+    };
+    let far = [1 << 63, (1 << 63) + 1, (1 << 63) + 2, u64::MAX];
+    let few = [(1, &[10, 11, 12][..]), (2, &[11]), (3, &[13]), (4, &[])];
+    let few = few.map(|(user, guilds)| subscribed(user, guilds));
+    put_all(stores, few.into_iter().chain(far.map(|id| subscribed(id, &[id])))).await;
+    for (guilds, expected) in [
+        (&[11][..], &[1, 2][..]),
+        (&[10, 11, 12], &[1, 2]),
+        (&[11, 11, 11], &[1, 2]),
+        (&[13, 10], &[1, 3]),
+        (&[99], &[]),
+        (&[], &[]),
     ] {
-        assert_eq!(guild_subscriptions(&fresh.one, asked.clone()).await, expected, "naming {asked:?}");
+        names(guilds, expected).await;
     }
-    let far = (1_u64 << 63..).take(3).chain([u64::MAX]);
-    subscribe(&fresh.one, far.clone().map(|id| (id, vec![id]))).await;
     for id in far {
-        assert_eq!(guild_subscriptions(&fresh.one, [id]).await, [id]);
+        names(&[id], &[id]).await;
     }
-    subscribe(&fresh.one, [(1, vec![12, 14])]).await;
-    for (guild, expected) in [(10, vec![]), (12, vec![1]), (14, vec![1])] {
-        assert_eq!(guild_subscriptions(&fresh.one, [guild]).await, expected, "guild {guild}");
+    stores.records.put(subscribed(1, &[12, 14])).await.unwrap();
+    for (guild, expected) in [(10, &[][..]), (12, &[1]), (14, &[1])] {
+        names(&[guild], expected).await;
     }
-    fresh.one.records.remove(Key::Subscription(user_id(1))).await.unwrap();
-    assert_eq!(guild_subscriptions(&fresh.one, [12, 14]).await, [0; 0]);
+    stores.records.remove(Key::Subscription(user_id(1))).await.unwrap();
+    names(&[12, 14], &[]).await;
 }
 
 /// Returns one of two worlds that differ in every part of a listing.

@@ -15,8 +15,7 @@ suite! {
     a_restored_code_can_be_spent_again_through_any_handle,
     a_second_mark_lasts_to_its_own_end,
     exactly_one_concurrent_caller_spends_a_code,
-    every_byte_of_a_code_counts,
-    remembers_very_many_codes,
+    remembers_very_many_codes_by_every_byte,
     a_write_does_not_block_the_polling_thread,
 }
 
@@ -101,23 +100,19 @@ async fn exactly_one_concurrent_caller_spends_a_code(fresh: &Fresh<Port>) {
     }
 }
 
-async fn every_byte_of_a_code_counts(fresh: &Fresh<Port>) {
-    for place in 0..32 {
-        let mut bytes = [0x5A; 32];
-        bytes.iter_mut().skip(place).take(1).for_each(|byte| *byte = 0xA5);
-        let code = CodeFingerprint::from_bytes(bytes);
-        assert!(fresh.one.spend(&code, at(0), at(600)).await.unwrap(), "byte {place}");
-        assert!(!fresh.other.spend(&code, at(0), at(600)).await.unwrap(), "byte {place}");
-    }
-}
-
-async fn remembers_very_many_codes(fresh: &Fresh<Port>) {
-    let code = |number: u64| {
+/// Each differs from the others in a few bytes.
+async fn remembers_very_many_codes_by_every_byte(fresh: &Fresh<Port>) {
+    let numbered = (0..LOTS).map(|number| {
         let mut bytes = [0; 32];
         bytes.iter_mut().zip(number.to_be_bytes()).for_each(|(target, byte)| *target = byte);
-        CodeFingerprint::from_bytes(bytes)
-    };
-    let codes: Vec<_> = (0..LOTS).map(code).collect();
+        bytes
+    });
+    let marked = (0..32).map(|place| {
+        let mut bytes = [0x5A; 32];
+        bytes.iter_mut().skip(place).take(1).for_each(|byte| *byte = 0xA5);
+        bytes
+    });
+    let codes: Vec<_> = numbered.chain(marked).map(CodeFingerprint::from_bytes).collect();
     for (expected, store) in [(true, &fresh.one), (false, &fresh.other)] {
         let spent = all_of(codes.iter().map(|code| store.spend(code, at(0), at(600)))).await;
         assert!(spent.into_iter().all(|first| first.unwrap() == expected));

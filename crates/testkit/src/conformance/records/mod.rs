@@ -21,7 +21,6 @@ suite! {
     /// Generates one test per behaviour of `Records`. It needs all storage ports.
     records_conformance($): records, Stores;
     @export {
-        exports_everything_once,
         an_export_recreates_the_store,
         an_export_reads_one_snapshot,
         a_failing_sink_fails_the_export,
@@ -39,7 +38,6 @@ suite! {
         an_imported_grant_keeps_its_version,
         each_kind_is_replaced_alone,
         a_shard_replaces_only_its_own_guilds,
-        a_shard_limits_only_guilds_and_members,
         replaces_very_many_records,
         a_failed_stream_changes_nothing,
         readers_and_writers_proceed_during_a_sync,

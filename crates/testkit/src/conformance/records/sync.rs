@@ -18,8 +18,8 @@ use companion_domain::{
     change::{Key, Kind, Tally},
     model::{Guild, GuildId, StaffPermission},
     port::{
-        ClaimAfter, Claimed, Grant, GrantVersion, ListingScope, Numbered, Record, RecordSource, Replace,
-        ShardSlice, SourceError, SyncError,
+        ClaimAfter, Grant, GrantVersion, ListingScope, Numbered, Record, RecordSource, Replace, ShardSlice,
+        SourceError, SyncError,
     },
     session::Session,
 };
@@ -81,11 +81,11 @@ pub(super) async fn an_imported_grant_keeps_its_version(fresh: &Fresh<Stores>) {
     let (grants, user) = (&fresh.one.grants, user_id(1));
     let imported = Grant { version: GrantVersion(41), content: grant(1) };
     add(&fresh.one, vec![Record::Grant(user, imported.clone())]).await;
-    let refused = grants.update(user, GrantVersion(40), &grant(2), ClaimAfter::Released).await;
-    assert!(refused.is_err());
+    let update = async |version| grants.update(user, version, &grant(2), ClaimAfter::Released).await;
+    assert!(update(GrantVersion(40)).await.is_err());
     let claimed = grants.claim_refresh(user, imported.version, at(10), None).await.unwrap();
     assert_eq!(claimed, Claimed::Granted);
-    let updated = grants.update(user, imported.version, &grant(2), ClaimAfter::Released).await.unwrap();
+    let updated = update(imported.version).await.unwrap();
     assert!(updated > imported.version);
     assert!(granted(&fresh.one, user, &grant(3)).await > updated);
 }
@@ -105,55 +105,41 @@ pub(super) async fn each_kind_is_replaced_alone(fresh: &Fresh<Stores>) {
     }
 }
 
-/// Returns guilds of three shards, including ids above the signed range: 2^63 belongs to shard 2 of 3.
-fn guilds_of_three_shards() -> Vec<(u32, GuildId)> {
-    let mut guilds: Vec<_> =
-        (0..9).map(|number| (u32::try_from(number % 3).unwrap(), guild_id_in(number, number + 1))).collect();
-    guilds.push((2, guild_id(BEYOND_SIGNED)));
-    guilds.push((0, guild_id(BEYOND_SIGNED + (1 << 22))));
-    guilds
-}
-
 fn with_member(id: GuildId) -> [Record; 2] {
     [Record::Guild(guild(id)), Record::Member(member(id, user_id(1), &[1]))]
 }
 
+/// It limits what belongs to guilds. All else is replaced as without a shard.
 pub(super) async fn a_shard_replaces_only_its_own_guilds(fresh: &Fresh<Stores>) {
-    let all = guilds_of_three_shards();
+    // Also with ids above the signed range: 2^63 belongs to shard 2 of 3.
+    let large = [BEYOND_SIGNED, BEYOND_SIGNED + (1 << 22)].map(guild_id);
+    let guilds: Vec<_> = (0..9).map(|number| guild_id_in(number, number + 1)).chain(large).collect();
+    let guild_of = |record: &Record| match record.key() {
+        Key::Guild(id) | Key::Member(id, _) | Key::Outline(id) => Some(id),
+        _ => None,
+    };
     for index in 0..3 {
-        add(&fresh.one, all.iter().flat_map(|(_, id)| with_member(*id)).collect()).await;
-        let mut mine = all.iter().filter(|(shard, _)| *shard == index).map(|(_, id)| *id);
+        let world = two_of_each().into_iter().chain(guilds.iter().flat_map(|id| with_member(*id)));
+        let world: Vec<_> = world.collect();
+        add(&fresh.one, world.clone()).await;
+        let slice = ShardSlice::new(index, 3).unwrap();
+        let mut mine = guilds.iter().copied().filter(|id| slice.has(*id));
         // The shard keeps one guild without its member, one unchanged, and removes the others. A guild of another shard
         // is added all the same.
         let (emptied, kept) = (mine.next().unwrap(), mine.next().unwrap());
         let foreign = guild_id_in(u64::from(index) + 1, 77);
-        let sent =
-            [vec![Record::Guild(guild(emptied))], with_member(kept).to_vec(), with_member(foreign).to_vec()]
-                .concat();
-        let shard = ShardSlice::new(index, 3);
-        let kinds = [Kind::Guild, Kind::Member].into();
-        replace(&fresh.one, &Replace { kinds, shard }, sent.clone()).await;
-        let others = all.iter().filter(|(shard, _)| *shard != index).flat_map(|(_, id)| with_member(*id));
-        assert_eq!(contents(&fresh.one).await, by_key(others.chain(sent).collect()), "shard {index} of 3");
+        let mut sent =
+            vec![Record::Subscription(subscription(user_id(1), [1], 5)), Record::Guild(guild(emptied))];
+        sent.extend([with_member(kept), with_member(foreign)].concat());
+        replace(&fresh.one, &Replace { shard: Some(slice), ..everything() }, sent.clone()).await;
+        let stays = |record: &Record| match guild_of(record) {
+            Some(guild) => !slice.has(guild),
+            None => record.kind().replaced().is_none(),
+        };
+        let expected = by_key(world.into_iter().filter(stays).chain(sent).collect());
+        assert_eq!(contents(&fresh.one).await, expected, "shard {index} of 3");
         fresh.one.records.remove(Key::Guild(foreign)).await.unwrap();
     }
-}
-
-pub(super) async fn a_shard_limits_only_guilds_and_members(fresh: &Fresh<Stores>) {
-    add(&fresh.one, two_of_each()).await;
-    let sent = vec![
-        Record::Subscription(subscription(user_id(1), [1, 2], 3)),
-        Record::Guild(guild(guild_id(1))),
-        Record::Guild(guild(guild_id(2))),
-    ];
-    let rest = Replace { shard: ShardSlice::new(1, 2), ..everything() };
-    replace(&fresh.one, &rest, sent.clone()).await;
-    let kept = two_of_each().into_iter().filter(|record| {
-        let kind = record.kind();
-        // Guilds 1 and 2 belong to shard 0, with their members and outlines.
-        kind == Kind::Guild || kind.is_of_guild() || kind.replaced().is_none()
-    });
-    assert_eq!(contents(&fresh.one).await, by_key(kept.chain(sent).collect()));
 }
 
 pub(super) async fn replaces_very_many_records(fresh: &Fresh<Stores>) {

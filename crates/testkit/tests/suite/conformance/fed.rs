@@ -59,8 +59,9 @@ faults! {
     }
     guild_directory(Fresh::new(Arc::new(stores())), wrong) {
         returns_only_the_roles_of_the_user: RolesLeak "a user gets the roles of another";
-        returns_known_guilds_once: SeenTwice "a guild requested twice is returned twice";
-        returns_very_many_guilds: SeenHundred "at most a hundred guilds are returned";
+        returns_known_guilds_once:
+            SeenTwice "a guild requested twice is returned twice",
+            SeenHundred "at most a hundred guilds are returned";
         guilds_are_read_from_one_snapshot: SeenInSteps "guilds are read in several snapshots";
     }
 }

@@ -33,8 +33,6 @@ faults! {
             FirstPageWithTheUser "only the first page of guilds is fetched with the user";
         errors_never_contain_codes_or_tokens: ErrorShowsTheCode "an error contains the code";
         a_code_with_a_challenge_needs_its_verifier: VerifierNotSent "the verifier is not sent";
-        reports_a_rejected_access_token:
-            RefusedIsABadGrant "a rejected access token is reported as a bad grant";
         ready_to_exchange_consumes_nothing:
             AskingUsesUpRoom "ready_to_exchange consumes budget";
         revoking_ends_the_whole_authorisation:
@@ -46,6 +44,7 @@ faults! {
         exchanges_a_code_for_tokens_of_its_user:
             NamesTrimmed "names are trimmed";
         nothing_is_cached_about_tokens_or_users:
+            RefusedIsABadGrant "a rejected access token is reported as a bad grant",
             GuildsAreRemembered "the guilds of a user are cached";
     }
 }

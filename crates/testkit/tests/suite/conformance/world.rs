@@ -41,13 +41,13 @@ faults! {
         an_export_recreates_the_store:
             ExportLosesTheLastBatch "an export loses its last batch",
             ExportBackwards "members are exported before their guilds",
+            ExportTwice "an export contains records twice",
             [Fault::ExportsHundredOf(Kind::Session)] "an export has at most a hundred sessions",
             [Fault::ExportsHundredOf(Kind::Member)] "an export has at most a hundred members",
             [Fault::Text(Spoilt::Trimmed)] "a sync trims text",
             [Fault::Text(Spoilt::Composed)] "a sync composes combining sequences",
             [Fault::Text(Spoilt::Cut)] "a sync truncates text to 255 bytes";
         an_export_reads_one_snapshot: ExportInTwoMoments "an export reads two snapshots";
-        exports_everything_once: ExportTwice "an export contains records twice";
         a_failing_sink_fails_the_export: ExportHidesFailure "a failed export reports success";
         about_returns_what_forget_removes:
             TellsNoFeedback "feedback of a user is not returned",
