@@ -1,6 +1,6 @@
 //! Wrong stores of the bot's data: single records, batches, and guilds with their members.
 
-use crate::conformance::proof::{Spoilt, a_turn, faults, locked, matches_pattern, stores, with};
+use crate::conformance::proof::{Spoilt, a_turn, faults, locked, matches_pattern, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Key, Kind, Tally},
@@ -18,7 +18,7 @@ use std::{
 
 faults! {
     fn proofs, enum Fault { RemovedStays(Kind), Text(Spoilt), PutsInSteps(Kind) }
-    records(Fresh::new(Arc::new(stores())), wrong) {
+    records(wrong) {
         a_write_replaces_or_removes_one_record_and_returns_its_tally:
             UnchangedCounts "an unchanged put is counted as a change",
             EmptyTextIsLost "a rating without text is not found",
@@ -54,10 +54,10 @@ faults! {
             MembersGoWithEveryPut "a changed guild loses its members",
             HundredMembersGo "at most a hundred members are removed with their guild";
     }
-    change_feed(Fresh::new(Arc::new(stores())), wrong) {
+    change_feed(wrong) {
         a_write_returns_and_lists_its_changes_once: TellsNoChange "a write returns no changes";
     }
-    guild_directory(Fresh::new(Arc::new(stores())), wrong) {
+    guild_directory(wrong) {
         returns_only_the_roles_of_the_user: RolesLeak "a user gets the roles of another";
         returns_known_guilds_once:
             SeenTwice "a guild requested twice is returned twice",

@@ -1,7 +1,7 @@
 //! Wrong change feeds, writers that list too much, wrong readers of listings, and wrong stores of sessions with their
 //! grants.
 
-use crate::conformance::proof::{a_turn, a_while, faults, locked, stores, with};
+use crate::conformance::proof::{a_turn, a_while, faults, locked, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Changes, Key, Kind, Revision, Subject},
@@ -28,7 +28,7 @@ use std::{
 
 faults! {
     fn feed_proofs, enum FeedFault { SessionsMissed }
-    change_feed(Fresh::new(Arc::new(stores())), wrong_feed) {
+    change_feed(wrong_feed) {
         a_write_returns_and_lists_its_changes_once:
             TeamMissed "a change of the team is not listed (a missed change)",
             OneBehind "the newest change is listed late",
@@ -182,7 +182,7 @@ impl ChangeFeedOver for OnlyTold {
 
 faults! {
     fn listing_proofs, enum ListingFault {}
-    listings(Fresh::new(Arc::new(stores())), wrong_listing) {
+    listings(wrong_listing) {
         writes_are_never_partially_visible: InSteps "the parts are read in several snapshots";
         reads_a_long_list_completely_and_each_guild_once:
             FirstPage "only the first page of a long list is read",
@@ -287,7 +287,7 @@ impl Listings for WrongListings {
 
 faults! {
     fn sign_in_proofs, enum SignInFault { SessionFirst }
-    sign_ins(Fresh::new(Arc::new(stores())), wrong_sign_in) {
+    sign_ins(wrong_sign_in) {
         a_sign_in_writes_the_session_and_replaces_the_grant:
             SessionOnly "the grant is not written",
             GrantKept "an earlier grant is kept",

@@ -15,7 +15,7 @@ use std::{
 
 faults! {
     fn proofs, enum Fault {}
-    grant_store(with(|_| {}), |fault| with(|stores| stores.grants = wrong(stores.clone(), fault))) {
+    grant_store(|fault| with(|stores| stores.grants = wrong(stores.clone(), fault))) {
         only_the_current_version_is_updated_or_removed:
             UpdateIgnoresVersion "an update of a stale version is written (a lost update)",
             RemoveIgnoresVersion "a stale version can be removed";

@@ -1,6 +1,6 @@
 //! Wrong stores of the bot's history.
 
-use crate::conformance::proof::{Rendezvous, faults, stores, with};
+use crate::conformance::proof::{Rendezvous, faults, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::Applied,
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 faults! {
     fn proofs, enum HistoryFault {}
-    status_history(Fresh::new(Arc::new(stores())), wrong_history) {
+    status_history(wrong_history) {
         a_period_begins_and_ends_once:
             EndsLate "a period ends after its end",
             OneForAll "one period is open, whatever its subject";

@@ -21,12 +21,12 @@ use std::{
 
 faults! {
     fn proofs, enum Fault {}
-    records(gated(None), |fault| gated(Some(fault))) {
+    records(gated) {
         a_write_does_not_block_the_polling_thread:
             WritesWherePolled "a write blocks the polling thread",
             AnswersBeforeTheGate "a write returns before it is applied";
     }
-    session_store(damaged(None), |fault| damaged(Some(fault))) {
+    session_store(damaged) {
         an_unreadable_session_is_corrupt_and_can_be_ended:
             NoneInstead "an unreadable session is reported as absent",
             NoListAtAll "an unreadable session fails its user's list",
@@ -62,7 +62,7 @@ impl Drop for Closed {
     }
 }
 
-fn gated(fault: Option<Fault>) -> Fresh<Stores> {
+fn gated(fault: Fault) -> Fresh<Stores> {
     let lock = Arc::<Lock>::default();
     let fresh = with(|stores| {
         stores.records =
@@ -78,7 +78,7 @@ fn gated(fault: Option<Fault>) -> Fresh<Stores> {
 struct Gated {
     inner: Arc<dyn Records>,
     lock: Arc<Lock>,
-    fault: Option<Fault>,
+    fault: Fault,
 }
 
 #[async_trait]
@@ -90,14 +90,14 @@ impl RecordsOver for Gated {
     async fn before(&self) -> Result<(), StoreError> {
         let lock = Arc::clone(&self.lock);
         match self.fault {
-            Some(Fault::WritesWherePolled) => lock.pass(),
+            Fault::WritesWherePolled => lock.pass(),
             _ => tokio::task::spawn_blocking(move || lock.pass()).await.map_err(StoreError::unavailable)?,
         }
         Ok(())
     }
 
     async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
-        if self.fault == Some(Fault::AnswersBeforeTheGate) {
+        if self.fault == Fault::AnswersBeforeTheGate {
             return Ok(Applied::default());
         }
         self.before().await?;
@@ -105,7 +105,7 @@ impl RecordsOver for Gated {
     }
 }
 
-fn damaged(fault: Option<Fault>) -> Fresh<Stores> {
+fn damaged(fault: Fault) -> Fresh<Stores> {
     let inner = memory();
     let mut stores = Stores::of(&inner);
     let damaging = Arc::new(Over(Damaged { inner, fault, sessions: Mutex::default() }));
@@ -119,7 +119,7 @@ fn damaged(fault: Option<Fault>) -> Fresh<Stores> {
 /// Memory with unreadable sessions.
 struct Damaged {
     inner: Arc<MemoryStorage>,
-    fault: Option<Fault>,
+    fault: Fault,
     sessions: Mutex<HashSet<TokenHash>>,
 }
 
@@ -143,7 +143,7 @@ impl SessionStoreOver for Damaged {
 
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
         match SessionStore::find(&*self.inner, id).await? {
-            Some(session) if self.unreadable(&session) && self.fault == Some(Fault::NoneInstead) => Ok(None),
+            Some(session) if self.unreadable(&session) && self.fault == Fault::NoneInstead => Ok(None),
             Some(session) if self.unreadable(&session) => Err(StoreError::corrupt("it makes no sense")),
             found => Ok(found),
         }
@@ -151,7 +151,7 @@ impl SessionStoreOver for Damaged {
 
     async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let mut sessions = self.inner.of_user(user).await?;
-        if self.fault == Some(Fault::NoListAtAll) && sessions.iter().any(|session| self.unreadable(session)) {
+        if self.fault == Fault::NoListAtAll && sessions.iter().any(|session| self.unreadable(session)) {
             return Err(StoreError::corrupt("one of them makes no sense"));
         }
         sessions.retain(|session| !self.unreadable(session));
@@ -159,7 +159,7 @@ impl SessionStoreOver for Damaged {
     }
 
     async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
-        if self.fault == Some(Fault::DamagedStays) && locked(&self.sessions).contains(id) {
+        if self.fault == Fault::DamagedStays && locked(&self.sessions).contains(id) {
             return Ok(None);
         }
         let revoked = self.inner.revoke(id).await?;
@@ -177,7 +177,7 @@ impl SessionStoreOver for Damaged {
     }
 
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
-        if self.fault == Some(Fault::PruneCutShort) {
+        if self.fault == Fault::PruneCutShort {
             let pruned = self.inner.prune(ended, limit).await?;
             return Ok(self.readable(pruned));
         }
@@ -187,7 +187,7 @@ impl SessionStoreOver for Damaged {
             kept.extend(self.inner.expire(&id, ended).await?);
         }
         let pruned = self.inner.prune(ended, limit).await?;
-        if self.fault == Some(Fault::PruneKeepsDamaged) {
+        if self.fault == Fault::PruneKeepsDamaged {
             for session in kept {
                 self.inner.begin(&session, NonZeroU32::MAX, ended, &GrantContent::default()).await?;
             }

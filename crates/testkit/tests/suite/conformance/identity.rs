@@ -26,7 +26,7 @@ use std::{
 
 faults! {
     fn proofs, enum Fault {}
-    identity_provider(on_platform(|identity| identity), wrong) {
+    identity_provider(wrong) {
         lists_and_names_every_guild_once:
             LastOfPageTwice "the last guild of a page is repeated",
             FivePages "at most five pages of guilds are read",
@@ -50,27 +50,20 @@ faults! {
 }
 
 fn wrong(fault: Fault) -> Fresh<ProviderOnPlatform> {
-    on_platform(|inner| {
-        Arc::new(Wrong {
-            inner,
-            fault,
-            first: OnceLock::new(),
-            asked: AtomicU64::new(0),
-            guilds: Mutex::default(),
-        })
-    })
-}
-
-type Provider = Arc<dyn IdentityProvider>;
-
-fn on_platform(wrap: impl FnOnce(Provider) -> Provider) -> Fresh<ProviderOnPlatform> {
     let (clock, entropy) = (FixedClock::default(), SeededEntropy::default());
-    let identity = Arc::new(MemoryIdentity::new(Arc::new(clock), Arc::new(entropy)));
-    Fresh::new(Arc::new(ProviderOnPlatform { provider: wrap(identity.clone()), platform: identity }))
+    let platform = Arc::new(MemoryIdentity::new(Arc::new(clock), Arc::new(entropy)));
+    let provider = Arc::new(Wrong {
+        inner: platform.clone(),
+        fault,
+        first: OnceLock::new(),
+        asked: AtomicU64::new(0),
+        guilds: Mutex::default(),
+    });
+    Fresh::new(Arc::new(ProviderOnPlatform { provider, platform }))
 }
 
 struct Wrong {
-    inner: Provider,
+    inner: Arc<dyn IdentityProvider>,
     fault: Fault,
     /// An access token that worked.
     first: OnceLock<Secret>,

@@ -2,7 +2,7 @@
 //! the store, which it renews only after its own write and on settling. It must pass every suite, so no behaviour may
 //! read through one handle what was written through another without settling in between.
 
-use crate::conformance::proof::{Proof, Workshop};
+use crate::conformance::proof::faults;
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Changes, Key, Revision},
@@ -39,43 +39,31 @@ companion_testkit::storage_conformance! {
     handles(None)
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Fault {
-    NeverCatchesUp,
-    OwnWritesLate,
+/// Declares the two faults of each suite, by the behaviours that detect them.
+macro_rules! caught {
+    ($($module:ident$(.$port:ident)?: $late:ident, $own:ident;)+) => {
+        faults! {
+            fn proofs, enum Fault { NeverCatchesUp, OwnWritesLate }
+            $($module(|fault| handles(Some(fault))$(.port(|stores| &stores.$port))?) {
+                $late: [Fault::NeverCatchesUp] "a second handle never shows writes of the first";
+                $own: [Fault::OwnWritesLate] "a handle shows its own writes late";
+            })+
+        }
+    };
 }
 
-pub(crate) fn proofs() -> Vec<Proof> {
-    let mut proofs = Vec::new();
-    // Each row is a suite, and the behaviours that catch the two faults.
-    macro_rules! caught {
-        ($($module:ident: $late:ident, $own:ident;)+) => {$(
-            let workshop = Workshop {
-                suite: stringify!($module),
-                behaviours: companion_testkit::conformance::$module::SUITE,
-                sound: || handles(None),
-                wrong: |fault| handles(Some(fault)),
-            };
-            proofs.extend(workshop.proofs(&[
-                (Fault::NeverCatchesUp, "a second handle never shows writes of the first", stringify!($late)),
-                (Fault::OwnWritesLate, "a handle shows its own writes late", stringify!($own)),
-            ]));
-        )+};
-    }
-    caught! {
-        bot_telemetry: reports_are_stored_exactly, removes_a_silent_cluster_unless_it_has_reported_since;
-        feedback_store: pages_contain_every_positive_entry_once_by_id, a_page_starts_after_an_id_whatever_has_changed;
-        grant_store: a_grant_is_found_as_it_was_last_written, a_grant_is_found_as_it_was_last_written;
-        guild_directory: returns_known_guilds_once, returns_only_the_roles_of_the_user;
-        listings: every_part_of_a_listing_is_fresh, leaves_out_data_of_other_users;
-        session_store:
-            sessions_are_found_counted_and_listed_by_user_oldest_first, the_cap_evicts_ended_sessions_then_the_oldest;
-        settings_store: returns_values_exactly_as_they_were_set, a_confirmation_never_lowers_and_repeats_nothing;
-        sign_ins: a_sign_in_writes_the_session_and_replaces_the_grant, ends_only_the_current_version_of_a_grant;
-        team_roster: each_replacement_is_shown_and_returns_its_tally, each_replacement_is_shown_and_returns_its_tally;
-        records: a_sync_adds_every_kind_in_any_order, a_write_replaces_or_removes_one_record_and_returns_its_tally;
-    }
-    proofs
+caught! {
+    bot_telemetry: reports_are_stored_exactly, removes_a_silent_cluster_unless_it_has_reported_since;
+    feedback_store: pages_contain_every_positive_entry_once_by_id, a_page_starts_after_an_id_whatever_has_changed;
+    grant_store: a_grant_is_found_as_it_was_last_written, a_grant_is_found_as_it_was_last_written;
+    guild_directory: returns_known_guilds_once, returns_only_the_roles_of_the_user;
+    listings: every_part_of_a_listing_is_fresh, leaves_out_data_of_other_users;
+    session_store:
+        sessions_are_found_counted_and_listed_by_user_oldest_first, the_cap_evicts_ended_sessions_then_the_oldest;
+    settings_store: returns_values_exactly_as_they_were_set, a_confirmation_never_lowers_and_repeats_nothing;
+    sign_ins: a_sign_in_writes_the_session_and_replaces_the_grant, ends_only_the_current_version_of_a_grant;
+    team_roster: each_replacement_is_shown_and_returns_its_tally, each_replacement_is_shown_and_returns_its_tally;
+    records: a_sync_adds_every_kind_in_any_order, a_write_replaces_or_removes_one_record_and_returns_its_tally;
 }
 
 /// Returns two handles to one store. With a fault, they are more stale than allowed.

@@ -16,7 +16,7 @@ use std::{
 
 faults! {
     fn code_proofs, enum CodeFault {}
-    spent_codes(Fresh::new(memory()), wrong_code) {
+    spent_codes(wrong_code) {
         exactly_one_concurrent_caller_spends_a_code: TwoAreFirst "two callers spend the same code";
         a_code_is_spent_once_until_its_mark_expires:
             RunsOutLate "a mark expires a microsecond late",
@@ -155,7 +155,7 @@ fn tail(code: &CodeFingerprint) -> CodeFingerprint {
 
 faults! {
     fn pause_proofs, enum PauseFault {}
-    platform_pauses(Fresh::new(memory()), wrong_pause) {
+    platform_pauses(wrong_pause) {
         the_pause_with_more_time_left_wins:
             TheLastCounts "a shorter pause replaces a longer one",
             TheFirstCounts "an expired pause is kept",

@@ -1,6 +1,6 @@
 //! Wrong adapters of the plain ports: health, vault, entropy and scheduler.
 
-use crate::conformance::proof::{faults, handles, locked, memory};
+use crate::conformance::proof::{faults, handles, locked};
 use async_trait::async_trait;
 use companion_domain::{
     model::UserId,
@@ -20,17 +20,17 @@ use zeroize::Zeroizing;
 
 faults! {
     fn proofs, enum Fault {}
-    health(Fresh::new(memory()), |fault| Fresh::new(wrong(fault))) {
+    health(|fault| Fresh::new(wrong(fault))) {
         a_working_store_is_healthy_at_every_check: HealthyOnce "only the first check succeeds";
     }
-    vault(Fresh::new(Arc::new(TestVault::default())), |fault| Fresh::new(wrong(fault))) {
+    vault(|fault| Fresh::new(wrong(fault))) {
         a_secret_opens_only_for_its_user: VaultIgnoresUser "the vault ignores the user";
         sealing_twice_yields_different_bytes: NonceOfOneByte "the nonce repeats";
         sealed_bytes_do_not_contain_the_secret: VaultOfGlass "the secret is visible";
         other_bytes_do_not_open: VaultUnsealed "altered bytes are accepted";
         a_sealed_secret_opens_unchanged: AlwaysReseal "resealing is always requested";
     }
-    entropy(Fresh::new(Arc::new(SeededEntropy::default())), entropy) {
+    entropy(entropy) {
         every_byte_is_filled: TailLeftOver "the last bytes are not filled";
         draws_never_repeat:
             SameAgain "a draw repeats the previous one",
@@ -38,7 +38,7 @@ faults! {
         all_values_are_equally_likely: SevenBits "some byte values never occur";
         keys_are_drawn_from_the_same_source: DrawsNothing "a key is all zeros";
     }
-    scheduler(Fresh::new(Arc::new(TestScheduler::default())), |fault| Fresh::new(wrong(fault))) {
+    scheduler(|fault| Fresh::new(wrong(fault))) {
         tasks_outlive_their_starter: WorkIsForgotten "tasks are never run";
         a_pause_lasts_its_length: PauseIsShort "a pause ends early";
         finish_waits_for_tasks_up_to_its_timeout: EndDoesNotWait "finish does not wait";

@@ -14,12 +14,12 @@ use std::{
 };
 
 /// Declares faults by the behaviours that detect them, and a function that returns all proofs. A suite is followed by
-/// the constructors of its sound and its wrong adapter. A behaviour is followed by its faults, each with a description:
-/// a name that becomes a variant of the enum, or in brackets a value of a given variant.
+/// the constructor of its wrong adapter. A behaviour is followed by its faults, each with a description: a name that
+/// becomes a variant of the enum, or in brackets a value of a given variant.
 macro_rules! faults {
     (
         fn $proofs:ident, enum $fault:ident { $($given:tt)* }
-        $($suite:ident($sound:expr, $wrong:expr) {
+        $($suite:ident($wrong:expr) {
             $($behaviour:ident: $($($name:ident)? $([$value:expr])? $words:literal),+;)+
         })+
     ) => {
@@ -28,12 +28,19 @@ macro_rules! faults {
 
         pub(crate) fn $proofs() -> Vec<crate::conformance::proof::Proof> {
             let mut proofs = Vec::new();
-            $(proofs.extend(crate::conformance::proof::Workshop {
-                suite: stringify!($suite),
-                behaviours: companion_testkit::conformance::$suite::SUITE,
-                sound: || $sound,
-                wrong: $wrong,
-            }.proofs(&[$($(($($fault::$name)? $($value)?, $words, stringify!($behaviour)),)+)+]));)+
+            $($($({
+                let fault = $($fault::$name)? $($value)?;
+                let wrong: fn($fault) -> Fresh<companion_testkit::conformance::$suite::Port> = $wrong;
+                proofs.push(crate::conformance::proof::Proof {
+                    suite: stringify!($suite),
+                    fault: $words,
+                    behaviour: stringify!($behaviour),
+                    is_caught: Box::new(move || {
+                        let suite = companion_testkit::conformance::$suite::SUITE;
+                        crate::conformance::proof::fails(suite, stringify!($behaviour), wrong(fault))
+                    }),
+                });
+            })+)+)+
             proofs
         }
     };
@@ -43,26 +50,12 @@ pub(crate) use faults;
 /// Timeout for wrong adapters that block.
 const BLOCKED_AFTER: Duration = Duration::from_millis(500);
 
-/// The result of a check: `Err` with the failure message of the behaviour.
-type Outcome = Result<(), String>;
-
 /// A wrong adapter and the behaviour that must detect it.
 pub(crate) struct Proof {
     pub(crate) suite: &'static str,
     pub(crate) fault: &'static str,
     pub(crate) behaviour: &'static str,
-    sound: Box<dyn Fn() -> Outcome + Send + Sync>,
-    wrong: Box<dyn Fn() -> Outcome + Send + Sync>,
-}
-
-impl Proof {
-    pub(crate) fn on_the_sound_adapter(&self) -> Outcome {
-        (self.sound)()
-    }
-
-    pub(crate) fn on_the_wrong_adapter(&self) -> Outcome {
-        (self.wrong)()
-    }
+    pub(crate) is_caught: Box<dyn Fn() -> bool>,
 }
 
 impl fmt::Display for Proof {
@@ -71,47 +64,10 @@ impl fmt::Display for Proof {
     }
 }
 
-/// The constructors of one suite's adapters.
-pub(crate) struct Workshop<P: ?Sized + 'static, F: 'static> {
-    /// The name of the suite.
-    pub(crate) suite: &'static str,
-    pub(crate) behaviours: &'static [Behaviour<P>],
-    pub(crate) sound: fn() -> Fresh<P>,
-    pub(crate) wrong: fn(F) -> Fresh<P>,
-}
-
-impl<P: ?Sized, F: Copy + Send + Sync> Workshop<P, F> {
-    /// Returns one proof per fault: its description, and the behaviour that detects it.
-    pub(crate) fn proofs(self, faults: &[(F, &'static str, &'static str)]) -> Vec<Proof> {
-        let Self { suite, behaviours, sound, wrong } = self;
-        let proof = |(fault, words, behaviour): &(F, &'static str, &'static str)| {
-            let (fault, behaviour) = (*fault, *behaviour);
-            Proof {
-                suite,
-                fault: words,
-                behaviour,
-                sound: Box::new(move || outcome(behaviours, behaviour, sound())),
-                wrong: Box::new(move || {
-                    outcome(behaviours, behaviour, wrong(fault).giving_up_after(BLOCKED_AFTER))
-                }),
-            }
-        };
-        faults.iter().map(proof).collect()
-    }
-}
-
-fn outcome<P: ?Sized>(suite: &[Behaviour<P>], name: &str, fresh: Fresh<P>) -> Outcome {
-    let checked = catch_unwind(AssertUnwindSafe(|| run(suite, name, async { fresh })));
-    checked.map_err(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let words = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words");
-        words
-            .lines()
-            .take(3)
-            .map(|line| line.chars().take(100).collect::<String>())
-            .collect::<Vec<_>>()
-            .join(" ")
-    })
+/// Returns whether a behaviour fails on this adapter. The panic prints why.
+pub(crate) fn fails<P: ?Sized>(suite: &[Behaviour<P>], name: &str, fresh: Fresh<P>) -> bool {
+    let fresh = fresh.giving_up_after(BLOCKED_AFTER);
+    catch_unwind(AssertUnwindSafe(|| run(suite, name, async { fresh }))).is_err()
 }
 
 /// Returns the adapter that all wrong ones wrap.
@@ -119,14 +75,9 @@ pub(crate) fn memory() -> Arc<MemoryStorage> {
     Arc::new(MemoryStorage::new())
 }
 
-/// Returns all its ports.
-pub(crate) fn stores() -> Stores {
-    Stores::of(&memory())
-}
-
 /// Returns all ports, with one of them replaced.
 pub(crate) fn with(exchange: impl FnOnce(&mut Stores)) -> Fresh<Stores> {
-    let mut stores = stores();
+    let mut stores = Stores::of(&memory());
     exchange(&mut stores);
     Fresh::new(Arc::new(stores))
 }

@@ -19,7 +19,7 @@ use tokio::sync::MutexGuard;
 
 faults! {
     fn proofs, enum Fault {}
-    session_store(with(|_| {}), wrong) {
+    session_store(wrong) {
         expiry_is_exact_to_the_microsecond:
             PruneLate "a session is pruned a microsecond late",
             ExpiresTheLiving "a live session is expired",

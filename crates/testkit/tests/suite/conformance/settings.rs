@@ -1,6 +1,6 @@
 //! Wrong stores of settings.
 
-use crate::conformance::proof::{Rendezvous, faults, locked, stores, with};
+use crate::conformance::proof::{Rendezvous, faults, locked, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Tally},
@@ -19,7 +19,7 @@ use std::{
 
 faults! {
     fn proofs, enum SettingsFault {}
-    settings_store(Fresh::new(Arc::new(stores())), wrong_settings) {
+    settings_store(wrong_settings) {
         returns_the_last_published_schema:
             SchemaFromTheStart "there is a schema before the first",
             FirstSchemaStays "a schema cannot be replaced",

@@ -1,6 +1,6 @@
 //! Wrong stores of public data: feedback, the team, and reports of clusters.
 
-use crate::conformance::proof::{a_turn, a_while, faults, locked, stores, with};
+use crate::conformance::proof::{a_turn, a_while, faults, locked, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Key, Tally},
@@ -23,7 +23,7 @@ use std::{
 
 faults! {
     fn feedback_proofs, enum FeedbackFault {}
-    feedback_store(Fresh::new(Arc::new(stores())), wrong_feedback) {
+    feedback_store(wrong_feedback) {
         every_choice_and_order_is_equally_likely:
             Biased "one entry is picked a fifth too often (a biased pick)",
             Sorted "a pick has a fixed order";
@@ -171,7 +171,7 @@ impl RecordsOver for WrongFeedback {
 
 faults! {
     fn team_proofs, enum TeamFault {}
-    team_roster(Fresh::new(Arc::new(stores())), wrong_team) {
+    team_roster(wrong_team) {
         each_replacement_is_shown_and_returns_its_tally:
             AddsOnly "omitted members stay",
             CountsEverything "an unchanged team is counted as changed",
@@ -247,7 +247,7 @@ impl RecordsOver for WrongTeam {
 
 faults! {
     fn telemetry_proofs, enum TelemetryFault {}
-    bot_telemetry(Fresh::new(Arc::new(stores())), wrong_telemetry) {
+    bot_telemetry(wrong_telemetry) {
         the_last_report_to_arrive_replaces_the_earlier_one:
             LateIsDropped "a report with an earlier date is dropped",
             ShardsStay "a shard that is no longer reported is kept";
@@ -259,7 +259,7 @@ faults! {
             ClustersHundred "at most a hundred clusters are listed",
             ForgetsHundred "at most a hundred clusters are removed";
     }
-    records(Fresh::new(Arc::new(stores())), wrong_telemetry) {
+    records(wrong_telemetry) {
         a_cancelled_write_is_complete_or_absent:
             RecordsInSteps "a cancelled report has lost its shards";
     }

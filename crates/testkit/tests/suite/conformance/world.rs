@@ -1,6 +1,6 @@
 //! Wrong stores of bulk data: streams, exports, and the data of a user.
 
-use crate::conformance::proof::{Spoilt, a_turn, faults, stores, with};
+use crate::conformance::proof::{Spoilt, a_turn, faults, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Key, Kind, Tally},
@@ -24,7 +24,7 @@ use std::sync::{
 
 faults! {
     fn proofs, enum Fault { BatchByBatch, ExportsHundredOf(Kind), ForgetLeaves(Kind), ForgetsTenOf(Kind), Text(Spoilt) }
-    records(Fresh::new(Arc::new(stores())), wrong) {
+    records(wrong) {
         a_failed_stream_changes_nothing:
             [Fault::BatchByBatch] "a sync is applied batch by batch (not atomic)",
             LinesRecounted "lines are counted by the store";
