@@ -4,7 +4,7 @@
 use crate::conformance::proof::{a_turn, a_while, faults, locked, with};
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Applied, Changes, Key, Kind, Revision, Subject},
+    change::{Applied, Change, Changes, Key, Kind, Revision, Subject},
     model::UserId,
     port::{
         ApplyError, ChangeFeed, Grant, GrantContent, GrantVersion, Listing, ListingScope, Listings, Mutation,
@@ -23,7 +23,7 @@ use companion_testkit::{
 use std::{
     collections::{HashMap, HashSet},
     num::NonZeroU32,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
 };
 
 faults! {
@@ -49,24 +49,20 @@ faults! {
 
 fn wrong_feed(fault: FeedFault) -> Fresh<Stores> {
     with(|stores| {
-        if fault == FeedFault::NoChangeIsTold {
-            stores.records = Arc::new(Over(Chatty(stores.records.clone())));
-        } else if fault == FeedFault::ToldAfterwards {
-            let untold = Arc::new(Mutex::default());
-            stores.records = Arc::new(Over(Late(stores.records.clone(), Arc::clone(&untold))));
-            stores.changes = Arc::new(Over(OnlyTold(stores.changes.clone(), untold)));
-        } else {
-            let inner = stores.changes.clone();
-            stores.changes = Arc::new(Over(WrongFeed { inner, fault, finished: Mutex::default() }));
-        }
+        let (inner, finished, untold) = (stores.clone(), Mutex::default(), Mutex::default());
+        let over = Arc::new(Over(WrongFeed { inner, fault, finished, untold }));
+        stores.records = over.clone();
+        stores.changes = over;
     })
 }
 
 struct WrongFeed {
-    inner: Arc<dyn ChangeFeed>,
+    inner: Stores,
     fault: FeedFault,
     /// Revisions that were read once.
     finished: Mutex<HashSet<Revision>>,
+    /// Users whose change is not listed yet.
+    untold: Mutex<HashSet<UserId>>,
 }
 
 impl WrongFeed {
@@ -80,7 +76,7 @@ impl WrongFeed {
 #[async_trait]
 impl ChangeFeedOver for WrongFeed {
     fn changes(&self) -> &dyn ChangeFeed {
-        &*self.inner
+        &*self.inner.changes
     }
 
     async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
@@ -88,7 +84,7 @@ impl ChangeFeedOver for WrongFeed {
             FeedFault::StartsOverAtThePlace => Revision(revision.0.saturating_sub(1)),
             _ => revision,
         };
-        let mut changes = match (self.fault, self.inner.since(asked).await?) {
+        let mut changes = match (self.fault, self.changes().since(asked).await?) {
             (FeedFault::NeverAGap, Changes::Gap(_)) => vec![],
             (FeedFault::GapAtZero, Changes::Gap(_)) => return Ok(Changes::Gap(Revision::default())),
             (_, gap @ Changes::Gap(_)) => return Ok(gap),
@@ -104,6 +100,11 @@ impl ChangeFeedOver for WrongFeed {
             FeedFault::HundredAtATime => changes.truncate(100),
             FeedFault::NewestFirst => changes.reverse(),
             FeedFault::OneBehind => drop(changes.pop()),
+            FeedFault::ToldAfterwards => {
+                let untold = locked(&self.untold);
+                let is_untold = |change: &Change| matches!(&change.subject, Subject::Blocked(user) if untold.contains(user));
+                changes.truncate(changes.iter().take_while(|change| !is_untold(change)).count());
+            }
             FeedFault::SkipsUnfinished => changes.retain(|change| self.is_finished(change.revision)),
             _ => {}
         }
@@ -111,72 +112,25 @@ impl ChangeFeedOver for WrongFeed {
     }
 }
 
-/// Writes whatever it is asked to, changed or not.
-struct Chatty(Arc<dyn Records>);
-
 #[async_trait]
-impl RecordsOver for Chatty {
+impl RecordsOver for WrongFeed {
     fn records(&self) -> &dyn Records {
-        &*self.0
-    }
-
-    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
-        if let [Mutation::Put(Record::Blocked(user))] = batch[..] {
-            self.0.remove(Key::Blocked(user)).await?;
-        }
-        self.0.apply(batch).await
-    }
-}
-
-/// Users whose change is not listed yet.
-type Unaudited = Arc<Mutex<HashSet<UserId>>>;
-
-/// Blocks first, and lists the change later.
-struct Late(Arc<dyn Records>, Unaudited);
-
-impl Late {
-    fn untold(&self) -> MutexGuard<'_, HashSet<UserId>> {
-        locked(&self.1)
-    }
-}
-
-#[async_trait]
-impl RecordsOver for Late {
-    fn records(&self) -> &dyn Records {
-        &*self.0
+        &*self.inner.records
     }
 
     async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
         let ([Mutation::Put(Record::Blocked(user))] | [Mutation::Remove(Key::Blocked(user))]) = batch[..]
         else {
-            return self.0.apply(batch).await;
+            return self.records().apply(batch).await;
         };
-        self.untold().insert(user);
-        let applied = self.0.apply(batch).await?;
-        a_turn().await;
-        self.untold().remove(&user);
-        Ok(applied)
-    }
-}
-
-/// Hides changes that are not listed yet, and those after them.
-struct OnlyTold(Arc<dyn ChangeFeed>, Unaudited);
-
-#[async_trait]
-impl ChangeFeedOver for OnlyTold {
-    fn changes(&self) -> &dyn ChangeFeed {
-        &*self.0
-    }
-
-    async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
-        let mut changes = self.0.since(revision).await?;
-        if let Changes::Listed(changes) = &mut changes {
-            let untold = locked(&self.1);
-            let told =
-                |subject: &Subject| !matches!(subject, Subject::Blocked(user) if untold.contains(user));
-            changes.truncate(changes.iter().take_while(|change| told(&change.subject)).count());
+        if self.fault == FeedFault::NoChangeIsTold && matches!(batch[..], [Mutation::Put(_)]) {
+            self.records().remove(Key::Blocked(user)).await?;
         }
-        Ok(changes)
+        locked(&self.untold).insert(user);
+        let applied = self.records().apply(batch).await?;
+        a_turn().await;
+        locked(&self.untold).remove(&user);
+        Ok(applied)
     }
 }
 
@@ -309,15 +263,12 @@ faults! {
 }
 
 fn wrong_sign_in(fault: SignInFault) -> Fresh<Stores> {
-    with(|stores| match fault {
-        SignInFault::Unaudited => {
-            let (inner, fault) = (stores.changes.clone(), FeedFault::SessionsMissed);
-            stores.changes = Arc::new(Over(WrongFeed { inner, fault, finished: Mutex::default() }));
-        }
-        _ => {
-            let (inner, turn) = (stores.clone(), tokio::sync::Mutex::default());
-            stores.sign_ins = Arc::new(WrongSignIns { inner, fault, turn });
-        }
+    if fault == SignInFault::Unaudited {
+        return wrong_feed(FeedFault::SessionsMissed);
+    }
+    with(|stores| {
+        let (inner, turn) = (stores.clone(), tokio::sync::Mutex::default());
+        stores.sign_ins = Arc::new(WrongSignIns { inner, fault, turn });
     })
 }
 

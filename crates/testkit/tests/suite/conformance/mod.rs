@@ -62,9 +62,7 @@ proven! {
     plain: plain::proofs;
     sessions: sessions::proofs;
     settings: settings::proofs;
-    feedback: shown::feedback_proofs;
-    team: shown::team_proofs;
-    telemetry: shown::telemetry_proofs;
+    shown: shown::proofs;
     feeds: feeds_and_listings::feed_proofs;
     listings: feeds_and_listings::listing_proofs;
     sign_ins: feeds_and_listings::sign_in_proofs;
