@@ -3,7 +3,7 @@
 use crate::conformance::proof::{Spoilt, a_turn, faults, locked, matches_pattern, with};
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Applied, Key, Kind, Tally},
+    change::{Applied, Key, Tally},
     model::{FeedbackId, GuildId, GuildWithRoles, Member, SubscribedGuilds, Timestamp, UserId},
     port::{ApplyError, GuildDirectory, Mutation, Record, Records, StoreError, Stores},
 };
@@ -17,7 +17,7 @@ use std::{
 };
 
 faults! {
-    fn proofs, enum Fault { RemovedStays(Kind), Text(Spoilt), PutsInSteps(Kind) }
+    fn proofs, enum Fault { Text(Spoilt) }
     records(wrong) {
         a_write_replaces_or_removes_one_record_and_returns_its_tally:
             UnchangedCounts "an unchanged put is counted as a change",
@@ -25,7 +25,7 @@ faults! {
             IconCannotGo "an icon cannot be removed",
             GuildsAreSorted "the guilds of a subscription lose their order",
             RemoveOnAbsentFails "removing an absent record is an error",
-            [Fault::RemovedStays(Kind::Blocked)] "a block cannot be lifted";
+            BlockStays "a block cannot be lifted";
         keys_are_separate_and_text_is_stored_exactly:
             IdsAreSigned "ids lose their highest bit",
             IdsIgnoreCase "ids are compared without case",
@@ -39,10 +39,7 @@ faults! {
             AddsUnseen "a put reads and writes in two steps";
         a_cancelled_write_is_complete_or_absent:
             BatchInSteps "a cancelled batch is partially applied",
-            [Fault::PutsInSteps(Kind::Guild)] "a cancelled put has removed the old guild",
-            [Fault::PutsInSteps(Kind::Staff)] "a cancelled put has removed the old permissions",
-            [Fault::PutsInSteps(Kind::Subscription)] "a cancelled put has removed the subscription",
-            [Fault::PutsInSteps(Kind::Feedback)] "a cancelled put has removed the old entry";
+            PutsInSteps "a cancelled put has removed the old record";
         a_refused_batch_changes_nothing:
             BatchByMutation "a batch is applied up to the refused mutation",
             MembersWait "a member of an unknown guild is kept until the guild is put";
@@ -228,14 +225,14 @@ impl RecordsOver for Wrong {
             (Fault::RemovalsFirst, mutations) => {
                 mutations.sort_by_key(|mutation| matches!(mutation, Mutation::Put(_)));
             }
-            (Fault::RemovedStays(kind), [Mutation::Remove(key)]) if key.kind() == kind => {
+            (Fault::BlockStays, [Mutation::Remove(key @ Key::Blocked(_))]) => {
                 let there = self.earlier(key).await?.is_some();
                 return Ok(Applied {
                     tally: if there { Tally::REMOVED } else { Tally::NOTHING },
                     changes: vec![],
                 });
             }
-            (Fault::PutsInSteps(kind), [Mutation::Put(record)]) if record.kind() == kind => {
+            (Fault::PutsInSteps, [Mutation::Put(record)]) => {
                 return self.put_in_steps(record.clone()).await;
             }
             (Fault::AddsUnseen, [Mutation::Put(record)]) => {

@@ -23,7 +23,7 @@ use std::sync::{
 };
 
 faults! {
-    fn proofs, enum Fault { BatchByBatch, ExportsHundredOf(Kind), ForgetLeaves(Kind), ForgetsTenOf(Kind), Text(Spoilt) }
+    fn proofs, enum Fault { BatchByBatch }
     records(wrong) {
         a_failed_stream_changes_nothing:
             [Fault::BatchByBatch] "a sync is applied batch by batch (not atomic)",
@@ -42,17 +42,14 @@ faults! {
             ExportLosesTheLastBatch "an export loses its last batch",
             ExportBackwards "members are exported before their guilds",
             ExportTwice "an export contains records twice",
-            [Fault::ExportsHundredOf(Kind::Session)] "an export has at most a hundred sessions",
-            [Fault::ExportsHundredOf(Kind::Member)] "an export has at most a hundred members",
-            [Fault::Text(Spoilt::Trimmed)] "a sync trims text",
-            [Fault::Text(Spoilt::Composed)] "a sync composes combining sequences",
-            [Fault::Text(Spoilt::Cut)] "a sync truncates text to 255 bytes";
+            ExportsHundredMembers "an export has at most a hundred members",
+            TrimsText "a sync trims text";
         an_export_reads_one_snapshot: ExportInTwoMoments "an export reads two snapshots";
         a_failing_sink_fails_the_export: ExportHidesFailure "a failed export reports success";
         about_returns_what_forget_removes:
             TellsNoFeedback "feedback of a user is not returned",
             TellsOthers "data of other users is returned",
-            [Fault::ForgetLeaves(Kind::Feedback)] "forgetting keeps feedback",
+            ForgetLeavesFeedback "forgetting keeps feedback",
             ForgetUnblocks "forgetting removes a block",
             ForgetTakesOthers "forgetting removes the data of another user";
         about_reads_one_snapshot: TellsInTwoMoments "kinds are read in several snapshots";
@@ -61,9 +58,7 @@ faults! {
             ForgetsInSteps "a cancelled removal is partially applied";
         about_and_forget_include_very_many_records:
             TellsTenMemberships "at most ten memberships are returned",
-            [Fault::ForgetsTenOf(Kind::Session)] "at most ten sessions are forgotten",
-            [Fault::ForgetsTenOf(Kind::Feedback)] "at most ten feedback entries are forgotten",
-            [Fault::ForgetsTenOf(Kind::Member)] "at most ten memberships are forgotten";
+            ForgetsTenSessions "at most ten sessions are forgotten";
         replaces_very_many_records: TakesAwayHundred "a replacement removes at most a hundred records";
     }
 }
@@ -143,12 +138,12 @@ impl Wrong {
         }
         let mut records = read(source).await?;
         match self.fault {
-            Fault::Text(spoilt) => {
+            Fault::TrimsText => {
                 for numbered in &mut records {
                     match &mut numbered.record {
-                        Record::Guild(guild) => guild.name = spoilt.name(&guild.name),
-                        Record::Feedback(entry) => entry.text = spoilt.prose(&entry.text),
-                        Record::Team(member) => member.role = spoilt.name(&member.role),
+                        Record::Guild(guild) => guild.name = Spoilt::Trimmed.name(&guild.name),
+                        Record::Feedback(entry) => entry.text = Spoilt::Trimmed.prose(&entry.text),
+                        Record::Team(member) => member.role = Spoilt::Trimmed.name(&member.role),
                         _ => {}
                     }
                 }
@@ -205,7 +200,7 @@ impl RecordsOver for Wrong {
         let mut records = self.collect().await?;
         match self.fault {
             Fault::ExportBackwards => records.reverse(),
-            Fault::ExportsHundredOf(kind) => keep(&mut records, kind, 100),
+            Fault::ExportsHundredMembers => keep(&mut records, Kind::Member, 100),
             Fault::ExportTwice => records.extend(records.clone()),
             _ => {}
         }
@@ -256,8 +251,8 @@ impl RecordsOver for Wrong {
 
     async fn forget(&self, user: UserId) -> Result<Applied, StoreError> {
         let survivors = match self.fault {
-            Fault::ForgetLeaves(kind) => self.of_user(user, kind, 0).await?,
-            Fault::ForgetsTenOf(kind) => self.of_user(user, kind, 10).await?,
+            Fault::ForgetLeavesFeedback => self.of_user(user, Kind::Feedback, 0).await?,
+            Fault::ForgetsTenSessions => self.of_user(user, Kind::Session, 10).await?,
             _ => vec![],
         };
         let mut tally = Tally::NOTHING;
