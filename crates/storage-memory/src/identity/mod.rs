@@ -13,7 +13,7 @@ use companion_domain::{
     },
     port::{
         ClientMark, Clock, CodeExchange, Entropy, IdentityError, IdentityErrorKind, IdentityProvider,
-        Reputation, UserWithGuilds, has_needed_scopes,
+        Reputation, has_needed_scopes,
     },
 };
 use std::{
@@ -146,15 +146,6 @@ impl MemoryIdentity {
         self.platform().closed = wait;
     }
 
-    async fn list(&self, access: &Secret) -> Result<PlatformGuilds, IdentityError> {
-        self.calls.begin(IdentityCall::Guilds).await?;
-        let (_, memberships) = self.platform().account(access, self.clock.now())?.clone();
-        let names = memberships.iter().filter_map(|Membership { guild, .. }| {
-            Some(NamedGuild { guild: *guild, name: format!("Guild {guild}").parse().ok()?, icon: None })
-        });
-        Ok(PlatformGuilds { names: names.collect(), memberships })
-    }
-
     /// Issues a token pair for a user.
     fn authorise(&self, user: UserId) -> PlatformTokens {
         let (access, refresh) = (self.random_text("access"), self.random_text("refresh"));
@@ -216,17 +207,12 @@ impl IdentityProvider for MemoryIdentity {
     }
 
     async fn guilds(&self, _: UserId, access: &Secret) -> Result<PlatformGuilds, IdentityError> {
-        self.list(access).await
-    }
-
-    async fn user_with_guilds(
-        &self,
-        client: ClientMark,
-        access: &Secret,
-    ) -> Result<UserWithGuilds, IdentityError> {
-        let guilds = async { Ok(self.list(access).await) };
-        let (user, guilds) = tokio::try_join!(self.user(client, access), guilds)?;
-        Ok(UserWithGuilds { user, guilds })
+        self.calls.begin(IdentityCall::Guilds).await?;
+        let (_, memberships) = self.platform().account(access, self.clock.now())?.clone();
+        let names = memberships.iter().filter_map(|Membership { guild, .. }| {
+            Some(NamedGuild { guild: *guild, name: format!("Guild {guild}").parse().ok()?, icon: None })
+        });
+        Ok(PlatformGuilds { names: names.collect(), memberships })
     }
 
     async fn refresh(&self, _: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {

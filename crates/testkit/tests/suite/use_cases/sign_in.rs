@@ -172,28 +172,6 @@ async fn a_code_that_is_held_back_is_not_sent() {
 }
 
 #[tokio::test]
-async fn requests_user_and_list_concurrently() {
-    for (held, other) in
-        [(IdentityCall::User, IdentityCall::Guilds), (IdentityCall::Guilds, IdentityCall::User)]
-    {
-        let stage = Stage::new();
-        let request = stage.memory.arrival(a_user(USER), vec![an_ownership(GUILD)]);
-        let hold = stage.memory.identity.hold(held);
-        let signing_in = stage.signs_in_later(request);
-        let both = async {
-            stage.memory.identity.called(held, 1).await;
-            stage.memory.identity.called(other, 1).await;
-        };
-        let both = tokio::time::timeout(SECOND, both).await;
-        assert!(both.is_ok(), "while {held:?} is not answered, {other:?} is not asked");
-        drop(hold);
-        signing_in.await.unwrap().unwrap();
-        let grant = stage.grant().await.unwrap();
-        assert_eq!(&*grant.content.list.unwrap().memberships, [an_ownership(GUILD)]);
-    }
-}
-
-#[tokio::test]
 async fn a_list_ages_from_its_request() {
     let stage = Stage::new();
     let request = stage.memory.arrival(a_user(USER), vec![an_ownership(GUILD)]);
@@ -206,17 +184,6 @@ async fn a_list_ages_from_its_request() {
     signing_in.await.unwrap().unwrap();
     let grant = stage.grant().await.unwrap();
     assert_eq!(grant.content.list.unwrap().fetched_at, asked_at);
-}
-
-#[tokio::test]
-async fn does_not_wait_for_the_list_if_the_user_fails() {
-    let stage = Stage::new();
-    let request = stage.memory.arrival(a_user(USER), vec![]);
-    stage.memory.identity.fail_with(IdentityCall::User, Some(IdentityErrorKind::Failed));
-    let _held = stage.memory.identity.hold(IdentityCall::Guilds);
-    let failed = tokio::time::timeout(SECOND, stage.use_cases.sign_in.sign_in(&request)).await.unwrap();
-    assert!(matches!(failed, Err(SignInError::Identity(error)) if error.kind == IdentityErrorKind::Failed));
-    assert_eq!(stage.sessions().await, []);
 }
 
 #[tokio::test]
