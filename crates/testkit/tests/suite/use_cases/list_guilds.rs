@@ -119,39 +119,31 @@ async fn a_list_tolerates_clock_skew_but_not_a_clock_reset() {
 }
 
 #[tokio::test]
-async fn the_first_request_ends_sessions_without_a_grant() {
-    let stage = Stage::new();
-    let (one, other) = (stage.signed_in().await, stage.signed_in().await);
-    remove_grants(&stage.memory.ports.stores).await;
-    let bystander = stage.signs_in(USER + 1, vec![]).await;
-    let mut told = Vec::new();
-    for _ in 0..3 {
-        match stage.list().await {
-            Err(ListGuildsError::WithoutGrant(ended)) => told.extend(ended),
-            answered => panic!("{answered:?}"),
+async fn the_first_request_ends_sessions_without_a_usable_grant() {
+    for is_removed in [true, false] {
+        let stage = Stage::with(Settings { keep_tokens: is_removed, ..settings() });
+        let (one, other) = (stage.signed_in().await, stage.signed_in().await);
+        let stores = &stage.memory.ports.stores;
+        if is_removed {
+            remove_grants(stores).await;
+        } else {
+            granted(stores, user_id(USER), &GrantContent::default()).await;
         }
+        let bystander = stage.signs_in(USER + 1, vec![]).await;
+        let mut told = Vec::new();
+        for _ in 0..3 {
+            match stage.list().await {
+                Err(ListGuildsError::WithoutGrant(ended)) => told.extend(ended),
+                answered => panic!("{answered:?}"),
+            }
+        }
+        told.sort_by_key(|session| session.id);
+        let mut sessions = [one.session, other.session];
+        sessions.sort_by_key(|session| session.id);
+        assert_eq!((told, stage.grant().await), (sessions.to_vec(), None));
+        assert!(stage.use_cases.authenticate.authenticate(one.token.expose()).await.is_err());
+        assert!(stage.use_cases.authenticate.authenticate(bystander.token.expose()).await.is_ok());
     }
-    told.sort_by_key(|session| session.id);
-    let mut sessions = [one.session, other.session];
-    sessions.sort_by_key(|session| session.id);
-    assert_eq!(told, sessions);
-    assert!(stage.use_cases.authenticate.authenticate(one.token.expose()).await.is_err());
-    assert!(stage.use_cases.authenticate.authenticate(bystander.token.expose()).await.is_ok());
-}
-
-#[tokio::test]
-async fn a_grant_without_tokens_and_list_ends_with_its_sessions() {
-    let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
-    let signed_in = stage.signed_in().await;
-    granted(&stage.memory.ports.stores, user_id(USER), &GrantContent::default()).await;
-    let ended = stage.list().await;
-    assert!(
-        matches!(&ended, Err(ListGuildsError::WithoutGrant(ended)) if *ended == [signed_in.session]),
-        "{ended:?}"
-    );
-    assert_eq!(stage.grant().await, None);
-    stage.signed_in().await;
-    assert!(stage.list().await.is_ok());
 }
 
 /// Fails to read the default user's grant.

@@ -67,19 +67,6 @@ async fn a_request_waits_one_second_for_a_refresh_that_continues() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn concurrent_requests_share_one_refresh() {
-    let stage = Stage::signed_in_since(MINUTE).await;
-    let held = stage.memory.identity.hold(IdentityCall::Guilds);
-    let waiting = [stage.list_in_background(), stage.list_in_background(), stage.list_in_background()];
-    stage.memory.identity.called(IdentityCall::Guilds, 2).await;
-    drop(held);
-    for listing in waiting {
-        assert_eq!(listing.await.unwrap().unwrap().age, Duration::ZERO);
-    }
-    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
-}
-
-#[tokio::test(start_paused = true)]
 async fn waits_for_the_refresh_of_another_node() {
     let (stage, refreshing, held) = Stage::held_in_a_refresh().await;
     let began = Instant::now();
@@ -139,17 +126,6 @@ async fn retries_a_failing_platform_after_a_pause() {
         stage.list().await.unwrap();
         assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 3, "{kind}");
     }
-}
-
-#[tokio::test]
-async fn a_refresh_outlives_its_request() {
-    let (stage, refreshing, held) = Stage::held_in_a_refresh().await;
-    refreshing.abort();
-    assert!(refreshing.await.is_err());
-    drop(held);
-    stage.memory.scheduler.settled().await;
-    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
-    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -355,8 +331,9 @@ async fn counts_each_attempt_once_by_outcome() {
     let (stage, refreshing, held) = Stage::held_in_a_refresh().await;
     let waiting = stage.list_in_background();
     drop(held);
-    refreshing.await.unwrap().unwrap();
-    waiting.await.unwrap().unwrap();
+    for listing in [refreshing, waiting] {
+        assert_eq!(listing.await.unwrap().unwrap().age, Duration::ZERO);
+    }
     let limited = IdentityErrorKind::Limited(SECOND);
     for failure in [limited, IdentityErrorKind::Failed, IdentityErrorKind::TimedOut] {
         stage.memory.clock.advance(MINUTE);

@@ -1,14 +1,14 @@
 //! Unused grants are revoked, users are forgotten, and grants are resealed with the newest key.
 
 use crate::use_cases::{GUILD, MINUTE, SECOND, Stage, USER};
-use async_trait::async_trait;
 use companion_domain::{
-    model::UserId,
-    port::{BlockList, Claimed, GrantStore, IdentityErrorKind, Record, StoreError},
+    port::{Claimed, GrantStore, IdentityErrorKind, Record, StoreErrorKind},
     usecase::{Resealed, SignInError},
 };
 use companion_storage_memory::IdentityCall;
 use companion_testkit::{
+    api::service::{Fault, Faulty},
+    over::Over,
     use_cases::{UseCases, settings},
     vault::TestVault,
     world::{a_user, an_ownership, user_id},
@@ -153,16 +153,6 @@ async fn a_forgotten_user_who_signs_in_again_is_kept() {
     assert!(stage.memory.identity.is_authorised(user_id(USER)));
 }
 
-/// A block list that fails.
-struct FailingBlockList;
-
-#[async_trait]
-impl BlockList for FailingBlockList {
-    async fn is_blocked(&self, _: UserId) -> Result<bool, StoreError> {
-        Err(StoreError::unavailable("on purpose"))
-    }
-}
-
 #[tokio::test]
 async fn a_refused_or_failed_sign_in_revokes_an_unused_grant() {
     for (is_blocked, earlier) in [(true, false), (true, true), (false, false), (false, true)] {
@@ -174,7 +164,9 @@ async fn a_refused_or_failed_sign_in_revokes_an_unused_grant() {
         if is_blocked {
             stage.put(Record::Blocked(user_id(USER))).await;
         } else {
-            ports.stores.blocked = Arc::new(FailingBlockList);
+            let store = Arc::new(Over(Faulty::over(stage.memory.storage.clone())));
+            store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));
+            ports.stores.blocked = store;
         }
         let request = stage.memory.arrival(a_user(USER), vec![]);
         match UseCases::new(&ports, settings()).sign_in.sign_in(&request).await {
@@ -185,6 +177,7 @@ async fn a_refused_or_failed_sign_in_revokes_an_unused_grant() {
         stage.memory.scheduler.settled().await;
         assert_eq!(stage.memory.identity.is_authorised(user_id(USER)), earlier, "another grant: {earlier}");
         assert_eq!(stage.revocations(), u64::from(!earlier));
+        assert_eq!((stage.sessions().await.len(), stage.grant().await.is_some()), (earlier.into(), earlier));
     }
 }
 

@@ -3,7 +3,6 @@
 use crate::use_cases::{GUILD, HOUR, MINUTE, SECOND, Stage, USER};
 use async_trait::async_trait;
 use companion_domain::{
-    change::Key,
     port::{GuildDirectory, IdentityErrorKind, Record, StoreError},
     usecase::{SignInError, SignInRequest, SignedIn},
 };
@@ -119,19 +118,6 @@ async fn a_code_with_missing_scopes_is_spent_without_further_calls() {
     stage.memory.scheduler.settled().await;
     assert_eq!((calls(), stage.memory.identity.is_authorised(user_id(USER))), (before, true));
     assert_eq!(stage.use_cases.sessions.of_user(user_id(USER)).await.unwrap(), [session]);
-}
-
-#[tokio::test]
-async fn a_blocked_user_gets_neither_session_nor_grant() {
-    let stage = Stage::new();
-    stage.put(Record::Blocked(user_id(USER))).await;
-    let request = stage.memory.arrival(a_user(USER), vec![]);
-    let refused = stage.use_cases.sign_in.sign_in(&request).await;
-    assert!(matches!(refused, Err(SignInError::Blocked(user)) if user == user_id(USER)));
-    assert_eq!(stage.sessions().await, []);
-    assert_eq!(stage.grant().await, None);
-    stage.use_cases.feed.records.remove(Key::Blocked(user_id(USER))).await.unwrap();
-    assert!(stage.use_cases.sign_in.sign_in(&stage.memory.request(user_id(USER))).await.is_ok());
 }
 
 #[tokio::test]
