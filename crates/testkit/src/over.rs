@@ -70,17 +70,6 @@ macro_rules! over {
         }
 
         #[async_trait]
-        impl<T: $over> $over for Arc<T> {
-            fn $inner(&self) -> &dyn $port {
-                (**self).$inner()
-            }
-
-            $(async fn $method(&self $(, $argument: $type)*) -> $result {
-                (**self).$method($($argument),*).await
-            })+
-        }
-
-        #[async_trait]
         impl<T: $over> $port for Over<T> {
             $(async fn $method(&self $(, $argument: $type)*) -> $result {
                 self.0.$method($($argument),*).await

@@ -13,6 +13,7 @@ use companion_http::{Projections, TrustedProxies};
 use companion_storage_memory::CodeTerms;
 use companion_testkit::{
     api::service::{self, Answer, Faulty},
+    over::Over,
     service::Plan,
     use_cases::InMemory,
     world::{a_user, user_id},
@@ -25,7 +26,7 @@ pub(crate) const URL: &str = "https://dashboard.example";
 /// The dashboard, with access to everything behind it.
 pub(crate) struct Site {
     pub(crate) memory: InMemory,
-    pub(crate) store: Arc<Faulty>,
+    pub(crate) store: Arc<Over<Faulty>>,
     pub(crate) use_cases: UseCases,
     pub(crate) dashboard: Dashboard,
 }

@@ -62,7 +62,7 @@ type BoxedPayloadStream = Pin<Box<dyn Stream<Item = Result<Bytes, PayloadError>>
 /// The service, with access to everything behind it.
 pub struct Service {
     pub memory: InMemory,
-    pub store: Arc<Faulty>,
+    pub store: Arc<Over<Faulty>>,
     pub use_cases: use_cases::UseCases,
     pub api: PublicApi,
     pub management: ManagementApi,
@@ -93,8 +93,8 @@ impl Service {
     pub async fn with(change: impl FnOnce(&mut Plan)) -> Self {
         let mut broken = None;
         let service = TestService::with(|plan| {
-            let store = Arc::new(Faulty::over(Arc::clone(&plan.memory.storage)));
-            store.put_into(&mut plan.memory.ports.stores);
+            let store = Arc::new(Over(Faulty::over(Arc::clone(&plan.memory.storage))));
+            Faulty::put_into(&store, &mut plan.memory.ports.stores);
             plan.public.body_limit = BODY_LIMIT;
             plan.public.refused_codes_per_minute = REFUSED_CODES;
             plan.management.body_limit = BODY_LIMIT;
@@ -343,9 +343,8 @@ macro_rules! failing {
 
         impl Faulty {
             /// Replaces these ports by the faulty store.
-            pub fn put_into(self: &Arc<Self>, stores: &mut Stores) {
-                let over = Arc::new(Over(Arc::clone(self)));
-                $(stores.$field = over.clone();)+
+            fn put_into(store: &Arc<Over<Self>>, stores: &mut Stores) {
+                $(stores.$field = store.clone();)+
             }
         }
     };

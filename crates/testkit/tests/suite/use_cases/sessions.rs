@@ -202,7 +202,7 @@ async fn a_session_dated_ahead_ages_once_the_clock_is_proven() {
 }
 
 /// A store whose connection can be cut: operations then fail.
-pub(crate) struct Line {
+struct Line {
     store: Arc<MemoryStorage>,
     cut: AtomicBool,
     read_only: AtomicBool,
@@ -210,27 +210,18 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    fn to(store: &Arc<MemoryStorage>) -> Arc<Self> {
-        Arc::new(Self {
-            store: Arc::clone(store),
-            cut: AtomicBool::new(false),
-            read_only: AtomicBool::new(false),
-            touched: Mutex::default(),
-        })
-    }
-
     /// Cuts or restores the connection.
-    pub(crate) fn cut(&self, cut: bool) {
+    fn cut(&self, cut: bool) {
         self.cut.store(cut, SeqCst);
     }
 
     /// Makes the store read-only or writable.
-    pub(crate) fn read_only(&self, read_only: bool) {
+    fn read_only(&self, read_only: bool) {
         self.read_only.store(read_only, SeqCst);
     }
 
     /// Returns the number of sessions in each touch since the last call.
-    pub(crate) fn touched(&self) -> Vec<usize> {
+    fn touched(&self) -> Vec<usize> {
         mem::take(&mut self.touched.lock().unwrap())
     }
 
@@ -264,10 +255,15 @@ impl SessionStoreOver for Line {
 
 impl Stage {
     /// Returns a node whose connection to the sessions can be cut.
-    pub(crate) fn node_over_a_line(&self) -> (Arc<Authenticate>, Arc<Line>) {
-        let line = Line::to(&self.memory.storage);
+    fn node_over_a_line(&self) -> (Arc<Authenticate>, Arc<Over<Line>>) {
+        let line = Arc::new(Over(Line {
+            store: Arc::clone(&self.memory.storage),
+            cut: AtomicBool::new(false),
+            read_only: AtomicBool::new(false),
+            touched: Mutex::default(),
+        }));
         let mut ports = self.memory.ports.clone();
-        ports.stores.sessions = Arc::new(Over(line.clone()));
+        ports.stores.sessions = line.clone();
         (UseCases::new(&ports, settings()).authenticate, line)
     }
 }
