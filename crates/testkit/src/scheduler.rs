@@ -6,15 +6,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// Runs tasks on tokio. A test with `start_paused` does not wait for pauses.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TestScheduler {
     running: watch::Sender<usize>,
-}
-
-impl Default for TestScheduler {
-    fn default() -> Self {
-        Self { running: watch::Sender::new(0) }
-    }
 }
 
 impl TestScheduler {

@@ -6,7 +6,6 @@ use std::{
     fmt::Debug,
     future::poll_fn,
     num::NonZeroU32,
-    panic::resume_unwind,
     pin::pin,
     sync::{
         Arc,
@@ -39,13 +38,7 @@ impl<P: ?Sized + Send + Sync + 'static> Fresh<P> {
                 })
             })
             .collect();
-        let mut results = Vec::new();
-        for task in running {
-            match task.await {
-                Ok(result) => results.push(result),
-                Err(failed) => resume_unwind(failed.into_panic()),
-            }
-        }
+        let results = try_join_all(running).await.unwrap();
         self.settle().await;
         results
     }
@@ -122,14 +115,11 @@ const MAX_POLLS: u64 = 2000;
 async fn polled<F: Future>(future: F, times: u64) -> Option<F::Output> {
     let (mut future, mut left) = (pin!(future), times);
     poll_fn(|context| {
-        if left == 0 {
-            return Poll::Ready(None);
-        }
-        left -= 1;
+        let Some(fewer) = left.checked_sub(1) else { return Poll::Ready(None) };
+        left = fewer;
         match future.as_mut().poll(context) {
-            Poll::Ready(output) => Poll::Ready(Some(output)),
             Poll::Pending if left == 0 => Poll::Ready(None),
-            Poll::Pending => Poll::Pending,
+            polled => polled.map(Some),
         }
     })
     .await

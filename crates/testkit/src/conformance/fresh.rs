@@ -4,18 +4,16 @@ use companion_domain::{
     change::Key,
     model::{ClusterId, UserId},
 };
-use futures_util::future::BoxFuture;
+use futures_util::{future::BoxFuture, poll};
 use std::{
     any::Any,
     fmt::Debug,
     future::ready,
     pin::pin,
-    sync::{Arc, OnceLock, mpsc},
-    task::{Context, Waker},
-    thread,
+    sync::{Arc, OnceLock},
     time::Duration,
 };
-use tokio::runtime::Builder;
+use tokio::{runtime::Handle, sync::oneshot, task::spawn_blocking, time::timeout};
 
 /// An unused adapter for one test.
 ///
@@ -203,25 +201,22 @@ impl<P: ?Sized + Send + Sync + 'static> Fresh<P> {
     pub(super) async fn waits_elsewhere<T>(&self, write: impl AsyncFnOnce(&P) -> T + Send + 'static) {
         let Some(close_gate) = &self.hooks.close_gate else { return self.miss("gating") };
         let gate = close_gate(()).await;
-        let (store, (tell, told)) = (Arc::clone(&self.one), mpsc::channel());
-        // On its own thread and runtime: if it blocks, it blocks no other test code.
-        let polling = thread::spawn(move || {
-            let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let (store, runtime, (tell, told)) = (Arc::clone(&self.one), Handle::current(), oneshot::channel());
+        // On its own thread: if it blocks, it blocks no other test code.
+        let polling = spawn_blocking(move || {
             runtime.block_on(async {
                 let mut write = pin!(write(&store));
-                let first = write.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-                let _ = tell.send(first.is_pending());
-                if first.is_pending() {
+                let is_pending = poll!(&mut write).is_pending();
+                let _ = tell.send(is_pending);
+                if is_pending {
                     write.await;
                 }
             });
         });
         // A poll that hands its work over takes microseconds.
-        let patience = self.patience();
-        let waiting = tokio::task::spawn_blocking(move || told.recv_timeout(patience)).await.unwrap();
+        let waiting = timeout(self.patience(), told).await;
         drop(gate);
-        let ended = tokio::task::spawn_blocking(move || polling.join()).await.unwrap();
-        assert_eq!(waiting, Ok(true), "the poll came back, and the write waits");
-        assert!(ended.is_ok(), "it is made as soon as it can be");
+        assert_eq!(waiting, Ok(Ok(true)), "the poll came back, and the write waits");
+        assert!(polling.await.is_ok(), "it is made as soon as it can be");
     }
 }
