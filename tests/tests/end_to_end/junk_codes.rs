@@ -4,15 +4,11 @@
 //! simulated: a minute passes in steps, and nothing happens between two steps.
 
 use crate::served::{account, identity, owned, start_platform};
-use actix_web::{
-    body::to_bytes,
-    test::{TestRequest, call_service, init_service},
-};
+use actix_web::test::{TestRequest, init_service};
 use companion_dev_identity::{Control, Options};
 use companion_http::TrustedProxies;
 use companion_identity_oauth2::Deadlines;
-use companion_testkit::{entropy::SeededEntropy, service::TestService};
-use serde_json::Value;
+use companion_testkit::{api::service::answer, entropy::SeededEntropy, service::TestService};
 use std::{
     collections::BTreeMap,
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -107,11 +103,8 @@ impl Scene {
                     .insert_header(("Idp-Code", code));
                 let app = Rc::clone(&app);
                 under_way.spawn_local(async move {
-                    let answer = call_service(&*app, request.to_request()).await;
-                    let status = answer.status().as_u16();
-                    let body: Value =
-                        serde_json::from_slice(&to_bytes(answer.into_body()).await.unwrap()).unwrap();
-                    (is_honest, format!("{status} {}", body["data"]["error"]))
+                    let answer = answer(&*app, request.to_request()).await;
+                    (is_honest, format!("{} {}", answer.status, answer.json()["data"]["error"]))
                 });
             }
             for (_, heard) in under_way.join_all().await.into_iter().filter(|(is_honest, _)| *is_honest) {

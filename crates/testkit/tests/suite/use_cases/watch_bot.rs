@@ -13,6 +13,7 @@ use companion_domain::{
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::{
     clock::FixedClock,
+    entropy::SeededEntropy,
     use_cases::{InMemory, Ports, settings},
     world::a_heartbeat,
 };
@@ -30,22 +31,6 @@ const REPORT_INTERVAL: u64 = 30;
 const START: i64 = 1_767_225_600;
 const NODES: usize = 3;
 const DAY: u64 = 86_400;
-
-/// A generator of random numbers (xorshift).
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-
-    fn once_in(&mut self, times: u64) -> bool {
-        self.below(times) == 0
-    }
-}
 
 /// A process of the bot.
 #[derive(Clone)]
@@ -120,7 +105,7 @@ impl Node {
 }
 
 struct World {
-    dice: Dice,
+    dice: SeededEntropy,
     storage: MemoryStorage,
     now: u64,
     fleet: Vec<Process>,
@@ -150,7 +135,7 @@ impl World {
         let clock = || Arc::new(FixedClock::at(at(0)));
         let nodes = (0..NODES).map(|_| Node::new(&storage, 0, clock())).collect();
         let mut world = Self {
-            dice: Dice(seed),
+            dice: SeededEntropy::new(seed),
             storage,
             now: 0,
             fleet: Vec::new(),
@@ -168,6 +153,10 @@ impl World {
         };
         world.deploy(4, 0);
         world
+    }
+
+    fn once_in(&self, times: u64) -> bool {
+        self.dice.below(times) == 0
     }
 
     /// Replaces the fleet by this many processes, with one to four shards each, which start after `delay`.
@@ -194,26 +183,26 @@ impl World {
     /// Lets something happen, about once in an hour each.
     async fn happen(&mut self) {
         let often = 3600 / STEP;
-        if self.dice.once_in(often) {
+        if self.once_in(often) {
             // A process crashes and comes back, under its name or another one.
             let (victim, away) = (self.dice.below(self.fleet.len() as u64), 10 + self.dice.below(1200));
-            let (now, renamed, generation) = (self.now, self.dice.once_in(2), self.generation);
+            let (now, renamed, generation) = (self.now, self.once_in(2), self.generation);
             let process = &mut self.fleet[usize::try_from(victim).unwrap()];
             process.from = now + away;
             if renamed {
                 process.name = format!("pod-{generation}-{victim}-{now}");
             }
         }
-        if self.dice.once_in(often) {
+        if self.once_in(often) {
             // A process is restarted on purpose.
             let victim = usize::try_from(self.dice.below(self.fleet.len() as u64)).unwrap();
             let name = self.fleet[victim].name.clone();
             self.sign_off(&name).await;
             self.fleet[victim].from = self.now + 10 + self.dice.below(200);
         }
-        if self.dice.once_in(6 * often) {
+        if self.once_in(6 * often) {
             // The bot is rescaled: half of the time it signs off, else it is killed.
-            if self.dice.once_in(2) {
+            if self.once_in(2) {
                 for process in self.fleet.clone() {
                     self.sign_off(&process.name).await;
                 }
@@ -222,12 +211,12 @@ impl World {
             let size = sizes[usize::try_from(self.dice.below(4)).unwrap()];
             self.deploy(size, delay);
         }
-        if self.dice.once_in(8 * often) {
+        if self.once_in(8 * often) {
             // The whole bot is down for a while.
             let away = 60 + self.dice.below(3600);
             self.fleet.iter_mut().for_each(|process| process.from = self.now + away);
         }
-        if self.dice.once_in(2 * often) {
+        if self.once_in(2 * often) {
             // A node's clock jumps, and is corrected at the next jump.
             let node = usize::try_from(self.dice.below(NODES as u64)).unwrap();
             let error = [0, 0, 3600, -3600][usize::try_from(self.dice.below(4)).unwrap()];
@@ -236,9 +225,9 @@ impl World {
         }
         let all_up =
             self.nodes.iter().all(|node| node.down_until.is_none() && self.now - node.up_since > 600);
-        if all_up && self.dice.once_in(4 * often) {
+        if all_up && self.once_in(4 * often) {
             let away = self.now + 10 + self.dice.below(300);
-            let all = self.dice.once_in(4);
+            let all = self.once_in(4);
             let one = usize::try_from(self.dice.below(NODES as u64)).unwrap();
             for (number, node) in self.nodes.iter_mut().enumerate() {
                 if all || number == one {
@@ -389,7 +378,7 @@ impl World {
 
     async fn deliver(&mut self, number: usize, alert: Alert) {
         self.sent.push(alert.incident.ended_at.is_none());
-        if self.dice.once_in(20) {
+        if self.once_in(20) {
             // The node crashes after it has sent the alert, and before the store knows.
             self.crashes += 1;
             self.nodes[number].down_until = Some(self.now + 5);
@@ -404,7 +393,7 @@ async fn the_status_is_true_over_days_of_faults() {
     let is_full = std::env::var("STATUS").is_ok_and(|size| size == "full");
     let (days, seeds) = if is_full { (30, 1..=4) } else { (1, 1..=1) };
     for seed in seeds {
-        let mut world = World::new(0x9E37_79B9_7F4A_7C15 ^ seed);
+        let mut world = World::new(seed);
         while world.now < days * DAY {
             world.step().await;
         }
