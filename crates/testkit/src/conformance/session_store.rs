@@ -9,7 +9,7 @@ use super::{
 use companion_domain::{
     change::Key,
     model::{Timestamp, UserId},
-    port::{SessionStore, StoreErrorKind},
+    port::{GrantContent, SessionStore, StoreErrorKind},
     session::{Cutoffs, Session, TokenHash, Uses},
 };
 use std::{num::NonZeroU32, sync::Arc};

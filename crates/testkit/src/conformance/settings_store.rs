@@ -26,11 +26,10 @@ suite! {
     settings_store_conformance($): settings_store, Stores;
     returns_the_last_published_schema,
     returns_values_exactly_as_they_were_set,
-    a_change_is_one_step_with_its_history_and_its_change,
+    a_change_is_one_step_and_the_history_keeps_the_last_fifty,
     an_outdated_or_wrong_change_changes_nothing,
     concurrent_changes_are_made_one_after_the_other,
     a_user_is_judged_by_what_is_stored,
-    the_history_keeps_the_last_fifty_changes,
     a_confirmation_never_lowers_and_repeats_nothing,
     only_a_removal_ends_values_confirmation_and_history,
     pages_contain_each_guild_with_values_once_by_id,
@@ -132,23 +131,28 @@ async fn returns_values_exactly_as_they_were_set(fresh: &Fresh<Stores>) {
     assert_eq!((stored, history.len()), (expected, 1));
 }
 
-async fn a_change_is_one_step_with_its_history_and_its_change(fresh: &Fresh<Stores>) {
-    let (stores, guild) = (&fresh.one, guild_id(GUILD));
+async fn a_change_is_one_step_and_the_history_keeps_the_last_fifty(fresh: &Fresh<Stores>) {
+    let (stores, guild, other) = (&fresh.one, guild_id(GUILD), guild_id(GUILD + 1));
     publish(stores).await;
-    set(stores, guild, "first").await;
-    let second = change(guild, [("free.text", None), ("free.on", Some(Value::Boolean(true)))]);
+    set(stores, other, "alone").await;
+    for number in 1..=52 {
+        set(stores, guild, &format!("{number}")).await;
+    }
+    let last = change(guild, [("free.text", None), ("free.on", Some(Value::Boolean(true)))]);
     let write = async |stores: &Stores| {
-        let (stored, applied) = stores.settings.change(&second).await.unwrap();
-        assert_eq!((stored.revision, applied.tally, applied.changes.len()), (2, Tally::CHANGED, 1));
+        let (stored, applied) = stores.settings.change(&last).await.unwrap();
+        assert_eq!((stored.revision, applied.tally, applied.changes.len()), (53, Tally::CHANGED, 1));
     };
-    assert_eq!(subjects_of(fresh, write).await, [Subject::Settings(guild, 2)]);
+    assert_eq!(subjects_of(fresh, write).await, [Subject::Settings(guild, 53)]);
     let changes = vec![
         ChangedField { key: key("free.on"), from: None, to: Some(Value::Boolean(true)) },
-        ChangedField { key: key("free.text"), from: text("first"), to: None },
+        ChangedField { key: key("free.text"), from: text("52"), to: None },
     ];
     let (_, history) = shown(fresh, guild).await;
-    assert_eq!(history.iter().map(|entry| entry.revision).collect::<Vec<_>>(), [2, 1]);
-    assert_eq!(history.first(), Some(&HistoryEntry { guild, revision: 2, edit: second.edit, changes }));
+    let revisions: Vec<_> = history.iter().map(|entry| entry.revision).collect();
+    assert_eq!(revisions, (4..=53).rev().collect::<Vec<_>>());
+    assert_eq!(history.first(), Some(&HistoryEntry { guild, revision: 53, edit: last.edit, changes }));
+    assert_eq!(shown(fresh, other).await.1.len(), 1);
 }
 
 async fn an_outdated_or_wrong_change_changes_nothing(fresh: &Fresh<Stores>) {
@@ -218,19 +222,6 @@ async fn a_user_is_judged_by_what_is_stored(fresh: &Fresh<Stores>) {
     fresh.other.records.put(Record::Blocked(user)).await.unwrap();
     assert!(matches!(rejected(stores, &free("b")).await, Rejected::NotListed(_)));
     assert_eq!(stores.settings.find(guild).await.unwrap().revision, 2);
-}
-
-async fn the_history_keeps_the_last_fifty_changes(fresh: &Fresh<Stores>) {
-    let (stores, guild, other) = (&fresh.one, guild_id(GUILD), guild_id(GUILD + 1));
-    publish(stores).await;
-    set(stores, other, "alone").await;
-    for number in 1..=53 {
-        set(stores, guild, &format!("{number}")).await;
-    }
-    let (_, history) = shown(fresh, guild).await;
-    let revisions: Vec<_> = history.iter().map(|entry| entry.revision).collect();
-    assert_eq!(revisions, (4..=53).rev().collect::<Vec<_>>());
-    assert_eq!(shown(fresh, other).await.1.len(), 1);
 }
 
 async fn a_confirmation_never_lowers_and_repeats_nothing(fresh: &Fresh<Stores>) {

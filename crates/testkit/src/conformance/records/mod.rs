@@ -45,7 +45,6 @@ suite! {
     }
     @user {
         about_returns_what_forget_removes,
-        about_and_forget_include_very_many_records,
         about_reads_one_snapshot,
     }
     @writes {

@@ -18,8 +18,8 @@ use companion_domain::{
     change::{Key, Kind, Tally},
     model::{Guild, GuildId, StaffPermission},
     port::{
-        ClaimAfter, Grant, GrantVersion, ListingScope, Numbered, Record, RecordSource, Replace, ShardSlice,
-        SourceError, SyncError,
+        ClaimAfter, Claimed, Grant, GrantVersion, ListingScope, Numbered, Record, RecordSource, Replace,
+        ShardSlice, SourceError, SyncError,
     },
     session::Session,
 };

@@ -34,11 +34,10 @@ faults! {
             OneBehind "the newest change is listed late",
             NoChangeIsTold "an unchanged write is listed";
         lists_changes_of_grants: TakenGrantsMissed "changes of grants are not listed";
-        changes_are_listed_once_in_order_from_any_revision:
+        changes_are_listed_once_in_order_from_any_known_revision:
             ToldTwice "a change is listed twice",
             NewestFirst "changes are listed newest first",
-            StartsOverAtThePlace "the change at the position is listed again";
-        an_unknown_revision_is_a_gap:
+            StartsOverAtThePlace "the change at the position is listed again",
             NeverAGap "an unknown revision is no gap",
             GapAtZero "a gap leads to the wrong revision";
         a_follower_of_many_writers_misses_no_change: SkipsUnfinished "a reader is moved past unfinished changes";

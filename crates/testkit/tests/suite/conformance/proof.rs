@@ -30,7 +30,7 @@ macro_rules! faults {
             let mut proofs = Vec::new();
             $($($({
                 let fault = $($fault::$name)? $($value)?;
-                let wrong: fn($fault) -> Fresh<companion_testkit::conformance::$suite::Port> = $wrong;
+                let wrong: fn($fault) -> companion_testkit::conformance::Fresh<companion_testkit::conformance::$suite::Port> = $wrong;
                 proofs.push(crate::conformance::proof::Proof {
                     suite: stringify!($suite),
                     fault: $words,

@@ -1,6 +1,6 @@
 //! Wrong session stores. Some are wrong only with many sessions, cancelled callers, or later uses.
 
-use crate::conformance::proof::{Rendezvous, a_turn, a_while, faults, handles, locked, memory, with};
+use crate::conformance::proof::{Rendezvous, a_turn, a_while, faults, handles, locked, memory};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Timestamp, UserId},
@@ -67,7 +67,7 @@ faults! {
             ListedByUse "sessions are listed by their last use",
             PrunesAsMade "prune ignores uses";
     }
-    sign_ins(with(|_| {}), wrong) {
+    sign_ins(wrong) {
         an_existing_id_is_a_conflict_and_writes_neither: ConflictOverwrites "an existing id is overwritten";
         a_cancelled_write_leaves_both_or_neither:
             MakesInSteps "a cancelled sign-in has evicted without adding";

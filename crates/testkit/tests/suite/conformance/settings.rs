@@ -29,9 +29,10 @@ faults! {
             SortedLists "lists are sorted",
             SinglePrecision "numbers lose precision",
             AlwaysRaises "every change raises the revision";
-        a_change_is_one_step_with_its_history_and_its_change:
+        a_change_is_one_step_and_the_history_keeps_the_last_fifty:
             NoHistory "the history is empty",
             OldestFirst "the history has the oldest entry first",
+            KeepsFewer "the history keeps ten changes",
             NotReported "a change does not return what it changed";
         an_outdated_or_wrong_change_changes_nothing:
             IgnoresTheRevision "the expected revision is ignored",
@@ -40,7 +41,6 @@ faults! {
         a_user_is_judged_by_what_is_stored:
             EveryoneMay "the user is not judged",
             AnyList "the age of the list is ignored";
-        the_history_keeps_the_last_fifty_changes: KeepsFewer "the history keeps ten changes";
         a_confirmation_never_lowers_and_repeats_nothing:
             Lowers "a confirmation of an older revision is stored",
             ConfirmsAhead "a revision that does not exist is confirmed",

@@ -51,14 +51,13 @@ faults! {
             TellsOthers "data of other users is returned",
             ForgetLeavesFeedback "forgetting keeps feedback",
             ForgetUnblocks "forgetting removes a block",
-            ForgetTakesOthers "forgetting removes the data of another user";
+            ForgetTakesOthers "forgetting removes the data of another user",
+            TellsTenMemberships "at most ten memberships are returned",
+            ForgetsTenSessions "at most ten sessions are forgotten";
         about_reads_one_snapshot: TellsInTwoMoments "kinds are read in several snapshots";
         a_cancelled_write_is_complete_or_absent:
             [Fault::BatchByBatch] "a cancelled sync is partially applied",
             ForgetsInSteps "a cancelled removal is partially applied";
-        about_and_forget_include_very_many_records:
-            TellsTenMemberships "at most ten memberships are returned",
-            ForgetsTenSessions "at most ten sessions are forgotten";
         replaces_very_many_records: TakesAwayHundred "a replacement removes at most a hundred records";
     }
 }
