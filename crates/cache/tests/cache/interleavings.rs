@@ -15,7 +15,7 @@ use companion_domain::{
     session::{Cutoffs, Session},
 };
 use companion_testkit::{
-    conformance::sign_ins::granted,
+    conformance::prepared::granted,
     use_cases::InMemory,
     world::{a_guild, a_member, a_session, a_subscription, at, user_id},
 };

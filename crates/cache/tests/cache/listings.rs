@@ -13,7 +13,7 @@ use companion_domain::{
     port::{Listing, ListingScope, Listings, Ports, Record, Replace, StoreError, Stores},
 };
 use companion_testkit::{
-    conformance::{sign_ins::granted, stream::Stream},
+    conformance::{prepared::granted, stream::Stream},
     over::{ListingsOver, Over},
     use_cases::InMemory,
     world::{a_guild, a_member, a_subscription, guild_id, name, user_id},

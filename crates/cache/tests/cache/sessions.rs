@@ -10,7 +10,7 @@ use companion_domain::{
     usecase::AuthenticateError,
 };
 use companion_testkit::{
-    conformance::sign_ins::remove_grants,
+    conformance::prepared::remove_grants,
     over::{Over, SessionStoreOver, SignInsOver},
     use_cases::{InMemory, settings},
     world::{a_guild, a_session, at, user_id},

@@ -13,7 +13,7 @@ use companion_domain::{
 };
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::{
-    conformance::{sign_ins::granted, stream::Stream},
+    conformance::{prepared::granted, stream::Stream},
     over::{ChangeFeedOver, Over},
     use_cases::{InMemory, settings},
     world::{a_guild, a_member, a_subscription, an_ownership, guild_id, name, user_id},

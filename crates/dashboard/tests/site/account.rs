@@ -7,7 +7,7 @@ use companion_domain::{
     port::{GrantContent, Record},
 };
 use companion_testkit::{
-    conformance::sign_ins::granted,
+    conformance::prepared::granted,
     world::{a_feedback, a_guild, a_member, a_subscription, a_user, an_ownership, user_id},
 };
 use serde_json::{Value, json};

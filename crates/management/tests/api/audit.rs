@@ -11,7 +11,7 @@ use actix_web::test::TestRequest;
 use companion_domain::port::{Record, StoreErrorKind};
 use companion_http::audit::{Audit, EXPIRE};
 use companion_testkit::{
-    conformance::sign_ins::remove_grants,
+    conformance::prepared::remove_grants,
     world::{a_user, user_id},
 };
 use serde_json::{Value, json};

@@ -3,12 +3,12 @@
 use super::{
     Fresh, Stores,
     concurrency::{CALLERS, all_of, cancelled},
+    prepared::{add_sessions, granted},
     records::{KEYED, is_of, replacing, two_of_each},
     sample::{
         LOTS, NONE_OVER, TEN, at, cluster_id, feedback, grant, guild, guild_id, heartbeat, member, session,
         team_member, token_hash, user_id,
     },
-    sign_ins::{add_sessions, granted},
     stream::Stream,
 };
 use companion_domain::{

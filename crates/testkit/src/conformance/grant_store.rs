@@ -4,8 +4,8 @@
 use super::{
     Damage, Fresh, Stores,
     concurrency::{cancelled, pages},
+    prepared::{begin, granted},
     sample::{BEYOND_SIGNED, LOTS, NONE_OVER, at, grant, membership, named_guild, profile, session, user_id},
-    sign_ins::{begin, granted},
     stream::Stream,
 };
 use companion_domain::{

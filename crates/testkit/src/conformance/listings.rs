@@ -3,9 +3,9 @@
 use super::{
     Fresh, Stores,
     concurrency::reading_while_writing,
+    prepared::granted,
     records::{put_all, replacing},
     sample::{grant, guild, guild_id, listing, member, membership, name, staff, subscription, user_id},
-    sign_ins::granted,
     stream::Stream,
 };
 use companion_domain::{

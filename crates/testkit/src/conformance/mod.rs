@@ -43,6 +43,7 @@ pub mod guild_directory;
 pub mod identity_provider;
 pub mod listings;
 pub mod platform_pauses;
+pub mod prepared;
 pub mod records;
 pub mod scheduler;
 pub mod session_store;

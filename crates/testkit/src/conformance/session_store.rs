@@ -3,8 +3,8 @@
 use super::{
     Fresh, Stores,
     concurrency::{CALLERS, cancelled},
+    prepared::add_sessions,
     sample::{BEYOND_SIGNED, NONE_OVER, TEN, at, session, token_hash, user_id},
-    sign_ins::add_sessions,
 };
 use companion_domain::{
     change::Key,

@@ -4,11 +4,11 @@ use super::{
     CALLERS, Fresh, Stores,
     change_feed::subjects_of,
     concurrency::pages,
+    prepared::granted,
     sample::{
         AWKWARD, BEYOND_SIGNED, at, guild, guild_id, guild_id_in, listing, membership, settings_schema,
         subscription, user_id,
     },
-    sign_ins::granted,
 };
 use companion_domain::{
     change::{Applied, Key, Kind, Subject, Tally},

@@ -4,13 +4,13 @@ use super::{
     Fresh, Stores,
     change_feed::{assert_are, lists_once, subjects_of},
     concurrency::{CALLERS, cancelled},
+    prepared::{add_sessions, begin, granted, version_of},
     sample::{LOTS, NONE_OVER, TEN, at, grant, session, token_hash, user_id},
-    stream::Stream,
 };
 use companion_domain::{
-    change::{Kind, Subject},
+    change::Subject,
     model::UserId,
-    port::{Claimed, Grant, GrantContent, GrantVersion, Record, Replace, StoreErrorKind},
+    port::{Claimed, Grant, GrantContent, GrantVersion, StoreErrorKind},
     session::Session,
 };
 use std::{num::NonZeroU32, sync::Arc};
@@ -29,35 +29,6 @@ suite! {
     lists_every_begin_and_end,
     very_many_sessions_end_with_their_grant,
     a_write_does_not_block_the_polling_thread,
-}
-
-/// Signs a user in.
-pub(super) async fn begin(stores: &Stores, session: &Session, grant: &GrantContent) -> Vec<Session> {
-    stores.sign_ins.begin(session, TEN, NONE_OVER, grant).await.unwrap()
-}
-
-/// Writes a grant, by a sign-in whose session ends at once. Returns the version of the grant.
-pub async fn granted(stores: &Stores, user: UserId, grant: &GrantContent) -> GrantVersion {
-    let session = session(u64::MAX - user.get(), user, at(0));
-    begin(stores, &session, grant).await;
-    stores.sessions.revoke(&session.id).await.unwrap();
-    version_of(stores, user).await.unwrap()
-}
-
-/// Removes all grants, and no session.
-pub async fn remove_grants(stores: &Stores) {
-    let replace = Replace { kinds: [Kind::Grant].into(), shard: None };
-    stores.records.sync(&replace, &mut Stream::of([])).await.unwrap();
-}
-
-/// Adds sessions, and no grant.
-pub async fn add_sessions(stores: &Stores, sessions: impl IntoIterator<Item = Session>) {
-    let mut records = Stream::in_batches(sessions.into_iter().map(Record::Session), 500);
-    stores.records.sync(&Replace::default(), &mut records).await.unwrap();
-}
-
-async fn version_of(stores: &Stores, user: UserId) -> Option<GrantVersion> {
-    stores.grants.find(user).await.unwrap().map(|grant| grant.version)
 }
 
 /// Returns how many sessions the user has, and whether there is a grant.

@@ -7,7 +7,7 @@ use companion_domain::{
     port::{GrantContent, Record},
 };
 use companion_testkit::{
-    conformance::sign_ins::granted,
+    conformance::prepared::granted,
     world::{a_user, name, user_id},
 };
 use serde_json::json;

@@ -6,11 +6,11 @@ use super::{
 };
 use crate::conformance::{
     Fresh, Stores,
+    prepared::{begin, granted},
     sample::{
         AWKWARD, BEYOND_SIGNED, LOTS, at, awkward_names, feedback, feedback_id, grant, guild, guild_id,
         heartbeat, member, name, prose, session, staff, subscription, team_member, token_hash, user_id,
     },
-    sign_ins::{begin, granted},
     stream::{Collected, Stream},
 };
 use async_trait::async_trait;

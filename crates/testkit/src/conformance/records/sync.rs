@@ -6,11 +6,11 @@ use super::common::{
 use crate::conformance::{
     Fresh, Stores,
     concurrency::CALLERS,
+    prepared::{begin, granted},
     sample::{
         BEYOND_SIGNED, LOTS, at, feedback, grant, guild, guild_id, guild_id_in, member, name, session, staff,
         subscription, team_member, user_id,
     },
-    sign_ins::{begin, granted},
     stream::Stream,
 };
 use async_trait::async_trait;

@@ -15,7 +15,7 @@ use companion_domain::{
 use companion_testkit::{
     conformance::{
         Fresh,
-        sign_ins::{add_sessions, granted},
+        prepared::{add_sessions, granted},
     },
     over::{ChangeFeedOver, Over, RecordsOver},
     world::{guild_id, user_id},

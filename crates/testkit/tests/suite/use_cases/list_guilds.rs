@@ -13,7 +13,7 @@ use companion_domain::{
 };
 use companion_storage_memory::IdentityCall;
 use companion_testkit::{
-    conformance::sign_ins::{granted, remove_grants},
+    conformance::prepared::{granted, remove_grants},
     over::{GrantStoreOver, ListingsOver, Over},
     use_cases::{InMemory, Settings, settings},
     world::{a_guild, a_user, an_ownership, guild_id, user_id},

@@ -13,7 +13,7 @@ use companion_domain::{
 use companion_storage_memory::{Held, IdentityCall};
 use companion_testkit::{
     clock::FixedClock,
-    conformance::sign_ins::granted,
+    conformance::prepared::granted,
     over::{GrantStoreOver, Over},
     use_cases::{InMemory, Ports, UseCases, settings},
     vault::TestVault,
