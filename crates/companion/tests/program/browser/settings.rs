@@ -242,7 +242,14 @@ mod axe {
             page.go(&bot.path(path));
             on_all_screens(&page, name, Some(&mut axe));
         }
-        page.go(&bot.path(""));
+        axe.finish();
+    }
+
+    #[test]
+    fn settings_with_mistakes_fit_all_screens() {
+        let bot = Bot::new();
+        let page = bot.open();
+        let mut axe = Axe::on(&page);
         bot.set(&json!({"welcome.color": "#000000"}));
         fill(&page, "color", "#ffffff");
         fill(&page, "greeting", &"x".repeat(21));
