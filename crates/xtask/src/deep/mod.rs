@@ -208,25 +208,3 @@ fn repeated() -> Result<()> {
     ensure!(failed == 0, "{failed} of {RUNS} runs failed beside {BUSY_LOOPS} busy loops");
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn full_forms_are_commands_that_can_be_repeated() {
-        for (name, line) in [
-            (
-                "kills",
-                "KILLS=1000 cargo test --locked --package companion --test program -- --nocapture kill::",
-            ),
-            (
-                "overload",
-                "cargo test --locked --release --package companion --test program -- --nocapture --include-ignored overload",
-            ),
-        ] {
-            let check = CHECKS.iter().find(|check| check.name == name).unwrap();
-            assert_eq!(check.step().repeat, line);
-        }
-    }
-}
