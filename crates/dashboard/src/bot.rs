@@ -2,7 +2,7 @@
 
 use crate::{
     context::DashboardContext,
-    date::{Date, brief},
+    date::{Date, length_in_words},
 };
 use companion_domain::{
     model::{Shard, ShardId},
@@ -120,7 +120,7 @@ impl BotView {
             last_heard: last_heard.map(|length| Date::silent_since(moment.now.before(length), moment.now)),
             uptime: match health.state {
                 ShardState::Silent => status.uptime.readable.clone(),
-                _ => brief(moment.now.since(status.uptime.since)),
+                _ => length_in_words(moment.now.since(status.uptime.since)),
             },
             memory: megabytes(status.memory.get()),
             states: states(&health),

@@ -59,15 +59,8 @@ impl Date {
     }
 }
 
-/// Formats a duration in its two largest units: `3 days and 4 hours`. Seconds are shown only below a minute.
-pub(crate) fn brief(length: Duration) -> String {
-    let seconds = length.as_secs();
-    let grain = if seconds < DAY { 1 } else { HOUR };
-    in_words(Duration::from_secs(seconds - seconds % grain))
-}
-
-/// Formats a duration, in months from 60 days and in years from two.
-fn length_in_words(length: Duration) -> String {
+/// Formats a duration in its largest unit: `3 days`, `2 months` from 60 days, and `2 years`.
+pub(crate) fn length_in_words(length: Duration) -> String {
     let (seconds, days) = (length.as_secs(), length.as_secs() / DAY);
     match days {
         // Minutes of hours are insignificant, and hours of days.
@@ -127,18 +120,5 @@ mod tests {
         }
         let silent = |length: i64| Date::silent_since(at(1000), at(1000 + length)).distance;
         assert_eq!((silent(12).as_str(), silent(125).as_str()), ("12 seconds ago", "2 minutes ago"));
-    }
-
-    #[test]
-    fn brief_durations_have_two_units() {
-        for (seconds, expected) in [
-            (59, "59 seconds"),
-            (754, "12 minutes"),
-            (3 * 3600 + 40 * 60 + 7, "3 hours and 40 minutes"),
-            (3 * 86_400 + 4 * 3600 + 1000, "3 days and 4 hours"),
-            (3 * 86_400 + 1000, "3 days"),
-        ] {
-            assert_eq!(brief(Duration::from_secs(seconds)), expected);
-        }
     }
 }
