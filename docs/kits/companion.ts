@@ -310,7 +310,9 @@ export type ClusterReport = {
 export type Commit = {
   /** The full hash. */
   sha: string;
+  /** Its message. */
   message: string;
+  /** Its author. */
   author: string;
   /** When it was made, in seconds since 1970. */
   timestamp: number;
@@ -1040,8 +1042,11 @@ export type UserRecord = {
 
 /** The running version. */
 export type Version = {
+  /** The version. */
   name: string;
+  /** The branch that it was built from. */
   branch: string;
+  /** The commit that it was built from. */
   commit: Commit;
 };
 
