@@ -1,6 +1,6 @@
 //! Wrong stores of public data: feedback, the team, and reports of clusters.
 
-use crate::conformance::proof::{a_turn, a_while, faults, locked, with};
+use crate::conformance::proof::{a_turn, faults, locked, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Key, Tally},
@@ -20,6 +20,7 @@ use std::{
     num::NonZeroU32,
     sync::{Arc, Mutex},
 };
+use tokio::sync::Barrier;
 
 faults! {
     fn proofs, enum Fault {}
@@ -76,6 +77,7 @@ fn wrong(fault: Fault) -> Fresh<Stores> {
             three_stars: Mutex::default(),
             hidden: Mutex::default(),
             read: Mutex::default(),
+            removed: Barrier::new(32),
         }));
         stores.records = over.clone();
         stores.feedback = over.clone();
@@ -90,6 +92,8 @@ struct Wrong {
     three_stars: Mutex<Vec<Arc<Feedback>>>,
     hidden: Mutex<HashSet<FeedbackId>>,
     read: Mutex<usize>,
+    /// All callers have removed the team before any writes one.
+    removed: Barrier,
 }
 
 #[async_trait]
@@ -225,7 +229,7 @@ impl Wrong {
             }
             Fault::NotAtomic => {
                 let removed = self.put_team(vec![]).await?.removed;
-                a_while().await;
+                self.removed.wait().await;
                 // Concurrent puts stay, because each member is written separately.
                 let others = self.inner.team.all().await?;
                 let keys: Vec<_> = members.iter().map(|member| member.user.id).collect();
