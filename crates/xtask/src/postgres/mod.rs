@@ -249,7 +249,7 @@ mod tests {
 
     use super::*;
 
-    /// Creating a data folder takes longer than everything else here, so both aspects are tested on the same clusters.
+    /// Creating a data folder takes longer than everything else here, so everything is tested on the same clusters.
     #[test]
     fn clusters_are_as_durable_as_asked_and_leave_no_files() {
         let durable = thread::spawn(|| Cluster::durable().unwrap());
@@ -267,6 +267,14 @@ mod tests {
                 assert_eq!(shown.trim(), value, "{setting}");
             }
         }
+        // A taken port is exchanged for another.
+        let (free, taken) = (tests.port, durable.port);
+        tests.stop(Shutdown::Fast).unwrap();
+        fs::remove_file(tests.log()).unwrap();
+        let error = tests.start_on_one_of([taken]).unwrap_err().to_string();
+        assert!(error.contains("in use"), "{error}");
+        tests.start_on_one_of([taken, free]).unwrap();
+        assert_eq!(tests.port, free);
         leaves_nothing(durable);
         tests.stop(Shutdown::Fast).unwrap();
         leaves_nothing(tests);
