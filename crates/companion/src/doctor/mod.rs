@@ -66,7 +66,7 @@ async fn ask(installation: &Installation) -> Vec<Check> {
         [provider, provider::check_clock(answer.as_ref()), credentials]
     };
     let (certificate, shown) = certificate::read(installation).unzip();
-    // Our own listeners show our own certificate, whoever issued it.
+    // Our own listeners show our own certificate, whatever its issuer.
     let pinned = shown.flatten().and_then(|own| client(&user_agent, certificate::pinned(own)).ok());
     let service = async {
         let client = pinned.as_ref().unwrap_or(&any);
