@@ -51,6 +51,7 @@ suite! {
         a_batch_is_applied_in_order,
         a_refused_batch_changes_nothing,
         a_cancelled_write_is_complete_or_absent,
+        a_cancelled_put_is_complete_or_absent,
         a_write_does_not_block_the_polling_thread,
         removing_a_guild_removes_its_members,
         members_put_during_a_guild_removal_are_removed,

@@ -86,10 +86,8 @@ fn steps() -> Vec<Step> {
         ("a report", vec![reports()], Write::Apply(vec![Mutation::Report(report)])),
         ("a retirement", vec![reports()], Write::Apply(vec![Mutation::RemoveSilent(silent)])),
     ]
-    .into_iter()
     .map(|(what, ready, write)| (what.to_owned(), ready, write))
-    .chain(KEYED.iter().filter_map(put))
-    .collect()
+    .into()
 }
 
 /// Returns a put that changes a record, or adds one of a kind without variants.
@@ -101,7 +99,15 @@ fn put(kind: &KeyedKind) -> Option<Step> {
 }
 
 pub(super) async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Stores>) {
-    for (what, ready, write) in steps() {
+    cancelled_at_each(fresh, steps()).await;
+}
+
+pub(super) async fn a_cancelled_put_is_complete_or_absent(fresh: &Fresh<Stores>) {
+    cancelled_at_each(fresh, KEYED.iter().filter_map(put)).await;
+}
+
+async fn cancelled_at_each(fresh: &Fresh<Stores>, steps: impl IntoIterator<Item = Step>) {
+    for (what, ready, write) in steps {
         let ready = async |stores: &Arc<Stores>, _| {
             for earlier in &ready {
                 earlier.make(stores).await;
@@ -124,7 +130,7 @@ pub(super) async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Stores
 }
 
 pub(super) async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Stores>) {
-    for (_, ready, write) in steps() {
+    for (_, ready, write) in steps().into_iter().chain(KEYED.iter().filter_map(put)) {
         for earlier in ready {
             earlier.make(&fresh.one).await;
         }

@@ -37,9 +37,8 @@ faults! {
             SubmitterShared "a user's entries share the newest name";
         concurrent_callers_add_and_remove_each_record_once:
             AddsUnseen "a put reads and writes in two steps";
-        a_cancelled_write_is_complete_or_absent:
-            BatchInSteps "a cancelled batch is partially applied",
-            PutsInSteps "a cancelled put has removed the old record";
+        a_cancelled_write_is_complete_or_absent: BatchInSteps "a cancelled batch is partially applied";
+        a_cancelled_put_is_complete_or_absent: PutsInSteps "a cancelled put has removed the old record";
         a_refused_batch_changes_nothing:
             BatchByMutation "a batch is applied up to the refused mutation",
             MembersWait "a member of an unknown guild is kept until the guild is put";
