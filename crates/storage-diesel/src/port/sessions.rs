@@ -207,6 +207,6 @@ fn touch(db: &mut AnyConnection, seen: &BTreeMap<TokenHash, Timestamp>) -> Resul
         "UPDATE sessions SET last_seen_at = used.column2 FROM (VALUES {rows}) AS used \
          WHERE sessions.id = used.column1 AND sessions.last_seen_at < used.column2"
     );
-    Sql::new(&update).execute(used.concat(), db)?;
+    Sql::new(&update).execute(&used.concat(), db)?;
     Ok(())
 }

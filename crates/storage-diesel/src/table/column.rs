@@ -71,7 +71,8 @@ fields! {
     RoleBindings => String:
         |bindings| {
             let ids = |roles: &RoleSet| roles.as_slice().iter().map(RoleId::to_string).collect::<Vec<_>>();
-            to_json(&bindings.iter().map(|(key, roles)| (key.as_str(), ids(roles))).collect::<BTreeMap<_, _>>())
+            let bindings: BTreeMap<_, _> = bindings.iter().map(|(key, roles)| (key.as_str(), ids(roles))).collect();
+            serde_json::to_string(&bindings).unwrap_or_default()
         },
         |column| {
             let binding = |(key, ids): (String, Vec<String>)| {

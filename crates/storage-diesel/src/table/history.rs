@@ -47,19 +47,19 @@ fn insert(db: &mut AnyConnection, rows: &[ChangeRow]) -> QueryResult<()> {
         return rows.chunks(MAX_VALUES).try_for_each(|some| into.values(some).execute(db).map(drop));
     }
     let insert = &ChangeRow::TABLE.statements.insert;
-    rows.iter().try_for_each(|row| insert.execute(row.clone().into_values(), db).map(drop))
+    rows.iter().try_for_each(|row| insert.execute(&row.clone().into_values(), db).map(drop))
 }
 
 /// Reserves numbers for `count` changes. Returns the last number and the timeline.
 fn advance(db: &mut AnyConnection, count: i64) -> Result<(i64, Timeline), WorkError> {
-    let count = vec![count.into()];
+    let count = [count.into()];
     match db {
         AnyConnection::Sqlite(_) => {
             // `RETURNING` would fill a temporary table.
-            SQLITE_ADVANCE.execute(count, db)?;
+            SQLITE_ADVANCE.execute(&count, db)?;
             position(db)
         }
-        AnyConnection::Postgres(_) => position_of(db, &POSTGRES_ADVANCE, count),
+        AnyConnection::Postgres(_) => position_of(db, &POSTGRES_ADVANCE, &count),
     }
 }
 
@@ -98,10 +98,10 @@ fn position(db: &mut AnyConnection) -> Result<(i64, Timeline), WorkError> {
         AnyConnection::Sqlite(_) => &SQLITE_POSITION,
         AnyConnection::Postgres(_) => &POSTGRES_POSITION,
     };
-    position_of(db, select, Vec::new())
+    position_of(db, select, &[])
 }
 
-fn position_of(db: &mut AnyConnection, sql: &Sql, values: Vec<Value>) -> Result<(i64, Timeline), WorkError> {
+fn position_of(db: &mut AnyConnection, sql: &Sql, values: &[Value]) -> Result<(i64, Timeline), WorkError> {
     let row = Statement::<(BigInt, Nullable<BigInt>)>::new(sql, values).rows(db)?.pop();
     let (number, timeline): (i64, Option<i64>) = row.ok_or(DatabaseError::NotFound)?;
     Ok((number, timeline.map(Timeline::of_server).ok_or(WorkError::Standby)?))

@@ -115,7 +115,7 @@ macro_rules! rows {
             }
 
             fn load(db: &mut AnyConnection, sql: &Sql, values: Vec<Value>) -> QueryResult<Vec<Self>> {
-                Statement::<($(sql_types::$sql $(<sql_types::$inner>)?,)+)>::new(sql, values).rows(db)
+                Statement::<($(sql_types::$sql $(<sql_types::$inner>)?,)+)>::new(sql, &values).rows(db)
             }
         }
     };
@@ -254,7 +254,7 @@ pub(super) struct Statements {
     pub(super) insert: Sql,
     /// Inserts a row unless one with its key is stored.
     insert_new: Sql,
-    /// Updates a row unless it already has these values. Its parameters are the values, the key, and the values again.
+    /// Updates a row unless it already has these values. Its parameters are the values, then the key.
     update: Sql,
     delete: Sql,
 }
@@ -264,7 +264,9 @@ impl Statements {
         let (name, is_key) = (table.name, each(table.keys.iter().copied(), "{} = ?", " AND "));
         let (insert, keys) = (table.insert_into(name), table.keys.join(", "));
         let set = each(table.values(), "{} = ?", ", ");
-        let differs = each(table.values(), "{} IS DISTINCT FROM ?", " OR ");
+        let differs =
+            table.values().zip(1..).map(|(name, value)| format!("{name} IS DISTINCT FROM @{value}"));
+        let differs = differs.collect::<Vec<_>>().join(" OR ");
         Self {
             select: Sql::new(&format!("{} WHERE {is_key}", table.select())),
             insert: Sql::new(&insert),
@@ -313,18 +315,20 @@ impl Table {
     }
 
     /// Writes a row unless an equal one is stored, and returns what changed.
-    pub(crate) fn put(&self, db: &mut AnyConnection, values: Vec<Value>) -> QueryResult<Tally> {
-        let (key, rest) = values.split_at(self.keys.len());
-        if !rest.is_empty() && self.statements.update.execute([rest, key, rest].concat(), db)? > 0 {
+    pub(crate) fn put(&self, db: &mut AnyConnection, mut values: Vec<Value>) -> QueryResult<Tally> {
+        let keys = self.keys.len();
+        values.rotate_left(keys);
+        if values.len() > keys && self.statements.update.execute(&values, db)? > 0 {
             return Ok(Tally::CHANGED);
         }
-        let added = self.statements.insert_new.execute(values, db)?;
+        values.rotate_right(keys);
+        let added = self.statements.insert_new.execute(&values, db)?;
         Ok(if added > 0 { Tally::ADDED } else { Tally::NOTHING })
     }
 
     /// Deletes the row with this key, and returns what changed.
     pub(crate) fn delete(&self, db: &mut AnyConnection, RowKey(key): RowKey) -> QueryResult<Tally> {
-        let gone = self.statements.delete.execute(key, db)?;
+        let gone = self.statements.delete.execute(&key, db)?;
         Ok(if gone > 0 { Tally::REMOVED } else { Tally::NOTHING })
     }
 }
@@ -334,17 +338,22 @@ pub(super) fn each<'a>(names: impl Iterator<Item = &'a str>, form: &str, between
     names.map(|name| form.replace("{}", name)).collect::<Vec<_>>().join(between)
 }
 
-/// The text of a statement, between the question marks that stand for its values.
+/// The text of a statement for either database, between the question marks that stand for its values.
 #[derive(Debug)]
-pub(crate) struct Sql(Box<[String]>);
+pub(crate) struct Sql {
+    sqlite: Box<[String]>,
+    postgres: Box<[String]>,
+}
 
 impl Sql {
+    /// Parses a statement, in which `@1` stands for the first value again.
     pub(crate) fn new(text: &str) -> Self {
-        Self(text.split('?').map(str::to_owned).collect())
+        let parts = |again| text.split('?').map(|part| part.replace('@', again)).collect();
+        Self { sqlite: parts("?"), postgres: parts("$") }
     }
 
     /// Executes the statement, and returns how many rows it changed.
-    pub(crate) fn execute(&self, values: Vec<Value>, db: &mut AnyConnection) -> QueryResult<usize> {
+    pub(crate) fn execute(&self, values: &[Value], db: &mut AnyConnection) -> QueryResult<usize> {
         let statement = Statement::<()>::new(self, values);
         match db {
             AnyConnection::Sqlite(db) => statement.execute(db),
@@ -357,12 +366,12 @@ impl Sql {
 /// once; and unlike a query of [`AnyConnection`], its text is not put together anew for each of Diesel's passes over it.
 pub(crate) struct Statement<'a, T> {
     sql: &'a Sql,
-    values: Vec<Value>,
+    values: &'a [Value],
     sql_type: PhantomData<T>,
 }
 
 impl<'a, T> Statement<'a, T> {
-    pub(super) const fn new(sql: &'a Sql, values: Vec<Value>) -> Self {
+    pub(super) const fn new(sql: &'a Sql, values: &'a [Value]) -> Self {
         Self { sql, values, sql_type: PhantomData }
     }
 
@@ -379,11 +388,11 @@ impl<'a, T> Statement<'a, T> {
 }
 
 macro_rules! query_fragments {
-    ($($backend:ty),+) => {$(
+    ($($backend:ty => $text:ident),+) => {$(
         impl<T> QueryFragment<$backend> for Statement<'_, T> {
             fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, $backend>) -> QueryResult<()> {
                 let values = iter::once(None).chain(self.values.iter().map(Some)).chain(iter::repeat(None));
-                for (value, part) in values.zip(&self.sql.0) {
+                for (value, part) in values.zip(&self.sql.$text) {
                     match value {
                         Some(Value::BigInt(value)) => out.push_bind_param::<Nullable<BigInt>, _>(value)?,
                         Some(Value::Bool(value)) => out.push_bind_param::<Nullable<Bool>, _>(value)?,
@@ -399,7 +408,7 @@ macro_rules! query_fragments {
     )+};
 }
 
-query_fragments!(Sqlite, Pg);
+query_fragments!(Sqlite => sqlite, Pg => postgres);
 
 /// Cached by its SQL text.
 impl<T> QueryId for Statement<'_, T> {
