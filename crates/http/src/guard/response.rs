@@ -9,6 +9,7 @@ use actix_web::{
     dev::ServiceResponse,
     web::Bytes,
 };
+use futures_util::pending;
 use std::{
     pin::Pin,
     rc::Rc,
@@ -39,6 +40,9 @@ where
         }
         let response = app.call(request);
         async move {
+            while connection.as_ref().is_some_and(|connection| connection.is_body_ahead()) {
+                pending!();
+            }
             let response = response.await.map_or_else(Response::from, Response::from);
             Ok(ResponseBody::of(response, connection))
         }
