@@ -4,7 +4,12 @@ use crate::{client::Client, concurrency::ConcurrencyLimiter, error::ApiError};
 use actix_web::{HttpRequest, rt};
 use companion_domain::{port::Cause, request::carried};
 use futures_util::future::poll_immediate;
-use std::{future::Future, pin::pin, time::Duration};
+use std::{
+    future::Future,
+    pin::{Pin, pin},
+    task::{Context, Poll},
+    time::Duration,
+};
 use tokio::time::timeout;
 
 /// Deadline of a whole sign-in.
@@ -81,10 +86,33 @@ where
     E: 'static,
     ApiError: From<E>,
 {
-    match timeout(limit, rt::spawn(carried(work))).await {
-        Ok(Ok(done)) => Ok(done?),
-        Ok(Err(panicked)) => Err(ApiError::Internal(panicked.into())),
-        Err(elapsed) => Err(late(elapsed.into())),
+    let work = Unabandoned(Some(Box::pin(carried(work))));
+    Ok(timeout(limit, work).await.map_err(|elapsed| late(elapsed.into()))??)
+}
+
+/// Work that continues in a task of its own if it is dropped before it has completed. Until then its request polls it,
+/// because a task for every change would cost more.
+struct Unabandoned<F: Future<Output: 'static> + 'static>(Option<Pin<Box<F>>>);
+
+impl<F: Future<Output: 'static> + 'static> Future for Unabandoned<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        // After a panic nothing is left to continue.
+        let Some(mut work) = self.0.take() else { return Poll::Pending };
+        let polled = work.as_mut().poll(context);
+        if polled.is_pending() {
+            self.0 = Some(work);
+        }
+        polled
+    }
+}
+
+impl<F: Future<Output: 'static> + 'static> Drop for Unabandoned<F> {
+    fn drop(&mut self) {
+        if let Some(work) = self.0.take() {
+            rt::spawn(work);
+        }
     }
 }
 

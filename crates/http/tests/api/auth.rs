@@ -259,6 +259,7 @@ async fn sign_out_ends_the_session_and_revokes_the_last_grant() {
     assert_eq!(answer.data(), json!({}));
     assert_eq!(answer.header("cache-control"), "private, no-store");
     service.guilds(&token).await.assert_error(401, "token_invalid");
+    service.memory.scheduler.settled().await;
     assert!(!service.memory.identity.is_authorised(user_id(1)));
     service.call(delete(&token)).await.assert_error(401, "token_invalid");
 }

@@ -98,6 +98,7 @@ async fn audits_ended_sessions_and_forgotten_users() {
     service.manage(named(delete("/users/1/sessions"))).await;
     let both = format!("{},{}", &ids[1][..8], &ids[2][..8]);
     assert_eq!(trail(&lines), [line("revoke_user", Some(&both), Some("1"), 2)]);
+    service.memory.scheduler.settled().await;
     service.manage(named(delete("/users/1"))).await;
     assert_eq!(trail(&lines), [line("forget_user", None, Some("1"), 0)]);
     let token = service.signed_in(vec![]).await;
