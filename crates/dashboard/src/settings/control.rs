@@ -55,7 +55,7 @@ impl<'a> Control<'a> {
 
     /// Returns the choices of a field: the default before them, and after them what is chosen but unknown.
     fn of_choices(field: &Field, typed: &Typed, outline: Option<&Outline>) -> Self {
-        let options = options(field, outline);
+        let options = options(field, outline, None);
         let is_known = |text: &str| options.iter().any(|(option, _)| option.value == text);
         let unknown = typed.texts().filter(|text| !is_known(text)).map(|text| Choice {
             value: text.to_owned(),
@@ -82,8 +82,9 @@ impl<'a> Control<'a> {
     }
 }
 
-/// Returns what has a name, and whether it is offered: a channel of another kind is not.
-fn options(field: &Field, outline: Option<&Outline>) -> Vec<(Choice, bool)> {
+/// Returns what has a name, and whether it is offered: a channel of another kind is not. Of channels, which may be many,
+/// only those of a value if it is given.
+fn options(field: &Field, outline: Option<&Outline>, of: Option<&Typed>) -> Vec<(Choice, bool)> {
     let choice = |value: String, label: String, colour: Option<&Colour>| Choice {
         value,
         label,
@@ -104,7 +105,9 @@ fn options(field: &Field, outline: Option<&Outline>) -> Vec<(Choice, bool)> {
             let option = |channel: &OutlineChannel| {
                 (choice(channel.id.to_string(), channel_name(channel), None), is_offered(&channel.kind))
             };
-            channels.map(option).collect()
+            let is_named =
+                |channel: &&OutlineChannel| of.is_none_or(|typed| typed.has(&channel.id.to_string()));
+            channels.filter(is_named).map(option).collect()
         }
         FieldType::Role => {
             let roles = outline.iter().flat_map(|outline| outline.roles.as_slice());
@@ -168,7 +171,8 @@ const MAX_QUOTED: usize = 200;
 
 /// Returns a value in words.
 fn words(field: &Field, value: &Value, outline: Option<&Outline>) -> String {
-    let (options, typed) = (options(field, outline), Typed::of(field, Some(value)));
+    let typed = Typed::of(field, Some(value));
+    let options = options(field, outline, Some(&typed));
     let names: Vec<_> = typed.texts().map(|text| name(field, text, &options)).collect();
     match (names.is_empty(), field.many) {
         (false, _) => names.join(", "),
