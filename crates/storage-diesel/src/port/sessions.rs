@@ -34,7 +34,7 @@ impl SessionStore for DieselStorage {
     }
 
     async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
-        // Keep the latest use of each session, because one statement must not update a row twice.
+        // Keep the latest use of each session, because one statement must not give a row two values.
         let mut latest = BTreeMap::new();
         for (id, time) in seen.as_slice() {
             let known = latest.entry(*id).or_insert(*time);
@@ -91,18 +91,17 @@ impl SessionStore for DieselStorage {
     async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
         let (horizon, now) = (now.horizon().column(), now.column());
         self.write(Access::Urgent, move |write| {
-            let values = [horizon, horizon, limit.get().into()].map(Value::from);
-            let rest = "WHERE created_at > ? OR last_seen_at > ? LIMIT ?";
-            let rows = SessionRow::select(write.db, rest, values.into())?;
-            let count = rows.len() as u64;
-            for mut row in rows {
-                for time in [&mut row.created_at, &mut row.last_seen_at] {
-                    *time = if *time > horizon { now } else { *time };
-                }
-                write.note(row.key().subject(Kind::Session));
-                row.put(write.db)?;
-            }
-            Ok(count)
+            // One statement, because sign-ins of all nodes wait for it.
+            let columns = SessionRow::TABLE.names().collect::<Vec<_>>().join(", ");
+            let update = format!(
+                "UPDATE sessions SET created_at = CASE WHEN created_at > ? THEN ? ELSE created_at END, \
+                 last_seen_at = CASE WHEN last_seen_at > @1 THEN @2 ELSE last_seen_at END WHERE id IN \
+                 (SELECT id FROM sessions WHERE created_at > @1 OR last_seen_at > @1 LIMIT ?) RETURNING {columns}"
+            );
+            let values = [horizon, now, limit.get().into()].map(Value::from);
+            let rows = SessionRow::load(write.db, &Sql::new(&update), values.into())?;
+            rows.iter().for_each(|row| write.note(row.key().subject(Kind::Session)));
+            Ok(rows.len() as u64)
         })
         .await
     }
