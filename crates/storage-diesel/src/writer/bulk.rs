@@ -89,6 +89,10 @@ impl BulkWrite {
             if failure.is_database_fault() {
                 status.note_outcome(Err(failure.to_string()));
             }
+            if self.queue.is_some() {
+                // The next writer needs the lock once the turn ends.
+                let _ = db.roll_back();
+            }
         })?;
         match end {
             End::Commit(value) => {
