@@ -68,7 +68,9 @@ impl ManagementKey {
 
     /// Parses a key.
     pub fn new(text: &str) -> Result<Self, ValueError> {
-        if text.len() >= Self::MIN_LENGTH && text.bytes().all(|b| b.is_ascii_graphic()) {
+        // One that starts with a bracket is a list that has lost its quotes.
+        let is_single = !text.starts_with('[');
+        if is_single && text.len() >= Self::MIN_LENGTH && text.bytes().all(|b| b.is_ascii_graphic()) {
             return Ok(Self(Secret::new(text.to_owned())));
         }
         Err(ValueError::must_be(format_args!(
@@ -80,7 +82,7 @@ impl ManagementKey {
 
 impl Setting for ManagementKey {
     const SECRET: bool = true;
-    const PATTERN: &str = "^[!-~]{16,}$";
+    const PATTERN: &str = "^[!-Z\\\\-~][!-~]{15,}$";
 
     fn read(value: &Value) -> Result<Self, ValueError> {
         Self::new(text(value)?)
@@ -282,7 +284,9 @@ mod tests {
             assert!(error.contains("the base64 of exactly 32 random bytes"), "{error}");
             assert!(!error.contains("c2VjcmV0"), "{error}");
         }
-        for toml in ["''", "'two words of some length'", "['sixteen--letters', 'fifteen-letters']"] {
+        let unquoted = "'[sixteen--letters,sixteen--letters]'";
+        for toml in ["''", "'two words of some length'", "['sixteen--letters', 'fifteen-letters']", unquoted]
+        {
             let error = error::<ManagementKeys>(toml);
             assert!(error.contains("must be 16 or more printable characters without spaces"), "{error}");
             assert!(error.ends_with("openssl rand -base64 32"), "{error}");
