@@ -155,6 +155,7 @@ mod tests {
             field::tests::{SHORT, bounds, choices, field, list, text},
         },
     };
+    use proptest::{collection::vec, option, prelude::*};
 
     fn key(text: &str) -> SettingKey {
         text.parse().unwrap()
@@ -251,6 +252,74 @@ mod tests {
             let found = ["a.on", "a.name", "a.unset"].map(|name| effective[&key(name)].cloned());
             assert_eq!(found, expected);
             assert_eq!(effective.len(), 3);
+        }
+    }
+
+    fn any_value() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            any::<bool>().prop_map(Value::Boolean),
+            (-5..5_i32).prop_map(|number| Value::Number(f64::from(number) / 2.0)),
+            any::<f64>().prop_filter_map("finite", Value::number),
+            "[a-c\n]{0,4}|#[0-9a-fg]{6}|[0-9]{1,20}".prop_map(|text| Value::Text(text.into())),
+            vec("[a-c\n]{0,4}".prop_map(Into::into), 0..4).prop_map(Value::List),
+        ]
+    }
+
+    fn any_type() -> impl Strategy<Value = FieldType> {
+        let bound = || option::of((-4..4_i32).prop_map(|bound| f64::from(bound) / 2.0));
+        let bounds = move || (bound(), bound()).prop_map(|(min, max)| bounds(min, max));
+        let kinds = vec(proptest::sample::select(&ChannelKind::ALL[..]), 0..3);
+        prop_oneof![
+            Just(FieldType::Boolean),
+            bounds().prop_map(FieldType::Integer),
+            bounds().prop_map(FieldType::Number),
+            (0..4_u32, 0..5_u32, any::<bool>()).prop_map(|(min_length, max_length, multiline)| {
+                FieldType::Text { min_length, max_length, multiline }
+            }),
+            vec("[a-c]{1,2}", 0..4)
+                .prop_map(|values| { choices(&values.iter().map(String::as_str).collect::<Vec<_>>()) }),
+            Just(FieldType::Color),
+            kinds.prop_map(|kinds| FieldType::Channel { kinds }),
+            Just(FieldType::Role),
+        ]
+    }
+
+    fn samples() -> u32 {
+        if std::env::var("SETTINGS").is_ok_and(|size| size == "full") { 1_000 } else { 50 }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(samples()))]
+
+        /// A schema is accepted or names paths; of a schema that is accepted, so is each value. `SETTINGS=full` tries a
+        /// thousand of each.
+        #[test]
+        fn random_schemas_and_values_are_accepted_or_named(
+            field_type in any_type(),
+            many in option::of((0..3_u32, 0..4_u32).prop_map(|(min, max)| Many { min, max })),
+            default in option::of(any_value()),
+            values in vec(any_value(), samples() as usize),
+        ) {
+            match Schema::new(vec![section("a", vec![field(field_type, many, default)])]) {
+                Err(errors) => {
+                    prop_assert!(!errors.is_empty());
+                    for error in errors {
+                        prop_assert!(error.path.starts_with("sections[0].fields[0].") && !error.message.is_empty());
+                    }
+                }
+                Ok(schema) => for value in values {
+                    let field = &schema.sections()[0].fields[0];
+                    let set: Values = [(key("a.field"), value.clone())].into_iter().collect();
+                    let effective = schema.effective(&set)[&key("a.field")].cloned();
+                    match field.check(&value) {
+                        Ok(()) => prop_assert_eq!(effective, Some(value)),
+                        Err(error) => {
+                            prop_assert!(error.path.is_empty() || error.path.starts_with('['));
+                            prop_assert_eq!(&effective, &field.default);
+                        }
+                    }
+                },
+            }
         }
     }
 }
