@@ -14,10 +14,6 @@ use std::{
 const START: Duration = Duration::from_secs(600);
 /// Timeout of a stop.
 const STOP: Duration = Duration::from_secs(20);
-/// How long a server is observed to decide whether it is idle.
-const WATCH: Duration = Duration::from_secs(1);
-/// Number of ticks in that time below which it is idle; some background work is normal.
-const IDLE: u64 = 20;
 
 /// A listening process. Stopped on drop.
 pub(crate) struct Server {
@@ -63,20 +59,6 @@ impl Server {
 
     pub(crate) fn resident(&self) -> anyhow::Result<u64> {
         machine::resident(self.id())
-    }
-
-    /// Waits until it is idle, as after the work of a start.
-    pub(crate) fn wait_until_idle(&self) -> anyhow::Result<()> {
-        let (start, mut before) = (Instant::now(), machine::ticks_at_work(self.id())?);
-        while start.elapsed() < START {
-            std::thread::sleep(WATCH);
-            let now = machine::ticks_at_work(self.id())?;
-            if now - before < IDLE {
-                return Ok(());
-            }
-            before = now;
-        }
-        anyhow::bail!("a server is busy without requests")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Plan, Report, endpoints::Loads};
 use crate::{
-    callgrind::{self, Counts},
+    callgrind,
     load::Load,
     page::Chart,
     service::{GUILDS, Installation},
@@ -57,10 +57,9 @@ fn instructions(installation: &Installation, load: &Load) -> anyhow::Result<f64>
     for _ in 0..2 {
         Load { once: true, ..load.clone() }.measure()?;
     }
-    server.wait_until_idle()?;
     callgrind::count(&server, true)?;
     let outcome = load.measure()?;
     callgrind::count(&server, false)?;
     drop(server);
-    Ok(Counts::read(&std::fs::read_to_string(&result)?)?.instructions / outcome.requests as f64)
+    Ok(callgrind::instructions(&result)? / outcome.requests as f64)
 }

@@ -1,9 +1,8 @@
-//! Instructions and allocations per request, counted by valgrind: independent of the load of the machine.
+//! Instructions per request, counted by valgrind: independent of the load of the machine.
 
 use super::{Plan, Report, endpoints::ENDPOINTS};
 use crate::{
-    bare,
-    callgrind::{self, Counts},
+    bare, callgrind,
     feed::put_guild,
     machine,
     server::{Server, get, one_after_another},
@@ -26,8 +25,7 @@ pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
         machine::has("valgrind"),
         "valgrind is missing: install it with the package manager of this system"
     );
-    let head = ["endpoint", "bare", "Companion", "ratio", "allocations, bare", "allocations, Companion"];
-    let mut table = Table::new(head);
+    let mut table = Table::new(["endpoint", "bare", "Companion", "ratio"]);
     let installation = Installation::new(&World::USUAL)?;
     let mut counted = BTreeMap::new();
     let start = |watcher| {
@@ -50,52 +48,39 @@ pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
         let service = per_request(&result, start, |server| server.address, |_| get(path))?;
         table.row([
             format!("`{path}`"),
-            thousands(bare.instructions),
-            thousands(service.instructions),
-            format!("{:.2}", service.instructions / bare.instructions),
-            format!("{:.0}", bare.allocations),
-            format!("{:.0}", service.allocations),
+            thousands(bare),
+            thousands(service),
+            format!("{:.2}", service / bare),
         ]);
-        counted.insert(path, service.instructions.round());
+        counted.insert(path, service.round());
     }
     let put = |number| put_guild(number, World::USUAL.guilds);
     let change = per_request(&installation.file("callgrind"), start, |_| installation.management, put)?;
-    table.row([
-        format!("`{PUT}`"),
-        String::new(),
-        thousands(change.instructions),
-        String::new(),
-        String::new(),
-        format!("{:.0}", change.allocations),
-    ]);
-    counted.insert(PUT, change.instructions.round());
+    table.row([format!("`{PUT}`"), String::new(), thousands(change), String::new()]);
+    counted.insert(PUT, change.round());
     if let Some(file) = &plan.baseline {
         compare(file, &counted)?;
     }
     Ok(table.into())
 }
 
-/// Returns valgrind's counts per request to a server.
+/// Returns the instructions per request to a server.
 fn per_request(
     result: &Path,
     start: impl Fn(Command) -> anyhow::Result<Server>,
     address: impl Fn(&Server) -> SocketAddr,
     request: impl Fn(u64) -> String,
-) -> anyhow::Result<Counts> {
+) -> anyhow::Result<f64> {
     let count = |requests: u32| {
         let server = start(callgrind::watching(result, true))?;
         // Other numbers in each run, since a change that was made before changes nothing.
         let numbers = (u64::from(requests * FEWER)..).take(requests as usize);
         one_after_another(address(&server), numbers.map(&request))?;
         drop(server);
-        Counts::read(&std::fs::read_to_string(result)?)
+        callgrind::instructions(result)
     };
     let (fewer, more) = (count(FEWER)?, count(MORE)?);
-    let each = |fewer: f64, more: f64| (more - fewer) / f64::from(MORE - FEWER);
-    Ok(Counts {
-        instructions: each(fewer.instructions, more.instructions),
-        allocations: each(fewer.allocations, more.allocations),
-    })
+    Ok((more - fewer) / f64::from(MORE - FEWER))
 }
 
 /// Fails if a request has become more expensive. Writes the file if it does not exist.
