@@ -292,16 +292,12 @@ mod tests {
 
     #[test]
     fn installs_what_the_policy_says_and_fails_if_it_cannot() {
-        let ci = WhenMissing::InstallWhatWouldBeSkipped;
+        let (ci, all) = (WhenMissing::InstallWhatWouldBeSkipped, WhenMissing::InstallEverything);
         assert!(MissingTools::among([&REPLACED], ci).unwrap().includes(&REPLACED));
         for (requirement, policy, said) in [
             (&ABSENT, ci, "absent was installed, yet it is still not found"),
-            (&ABSENT, WhenMissing::InstallEverything, "absent was installed, yet it is still not found"),
-            (
-                &REPLACED,
-                WhenMissing::InstallEverything,
-                "cargo-nextest was installed, yet it is still not found",
-            ),
+            (&ABSENT, all, "absent was installed, yet it is still not found"),
+            (&REPLACED, all, "cargo-nextest was installed, yet it is still not found"),
             (
                 &UNKNOWN_HERE,
                 ci,
