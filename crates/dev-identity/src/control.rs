@@ -120,12 +120,6 @@ impl Control {
         self.0.world().calls.of(route)
     }
 
-    /// Returns how often each route was called.
-    #[must_use]
-    pub fn all_calls(&self) -> BTreeMap<Route, u64> {
-        Route::ALL.map(|route| (route, self.calls(route))).into()
-    }
-
     /// Returns the calls made on behalf of a user.
     #[must_use]
     pub fn calls_of(&self, user: u64) -> UserCalls {

@@ -15,7 +15,7 @@ pub struct Account {
     pub username: String,
     /// The display name, if any.
     pub global_name: Option<String>,
-    /// The hash of the picture, if any; the prefix `a_` marks an animated one.
+    /// The hash of the picture, if any; the prefix `a_` marks an animated one, which is not served.
     pub avatar: Option<String>,
     /// The guilds, in any order.
     pub guilds: Vec<AccountGuild>,
