@@ -11,12 +11,6 @@ pub(crate) fn means_damage(message: &str) -> bool {
         .any(|words| message.contains(words))
 }
 
-/// Returns whether a page is malformed. SQLite also reports this for a page that the disk failed to read, so a retry
-/// may help while the database is in use.
-fn means_malformed(message: &str) -> bool {
-    message.contains("malformed")
-}
-
 /// Returns whether the file must be checked completely before it is trusted again.
 pub(super) fn means_damaged_file(message: &str) -> bool {
     ["disk image is malformed", "malformed database schema", "not a database"]
@@ -38,7 +32,8 @@ pub(crate) fn means_failed_sync(message: &str) -> bool {
 pub(crate) fn open_error(path: &Path, cause: impl Into<Cause>) -> OpenError {
     let (path, cause) = (path.to_owned(), cause.into());
     let message = cause.to_string();
-    if means_damage(&message) || means_malformed(&message) {
+    // SQLite calls a page that the disk failed to read malformed too.
+    if means_damage(&message) || message.contains("malformed") {
         OpenError::Damaged(path, cause)
     } else if message.contains("locked") {
         OpenError::Locked(path, cause)

@@ -27,11 +27,6 @@ async fn shown(stores: &Stores) -> Vec<TeamMember> {
     sorted(stores.team.all().await.unwrap().to_vec())
 }
 
-/// Returns the team as both handles show it.
-async fn shown_by_both(fresh: &Fresh<Stores>) -> Vec<TeamMember> {
-    fresh.shows(async |stores| shown(stores).await).await
-}
-
 async fn replace(stores: &Stores, team: &[TeamMember]) -> Tally {
     let roster = Roster::new(team.to_vec()).unwrap();
     stores.records.write(Mutation::ReplaceTeam(roster)).await.unwrap()
@@ -75,7 +70,7 @@ async fn each_replacement_is_shown_and_returns_its_tally(fresh: &Fresh<Stores>) 
         assert_eq!(tally, Tally { added, changed, removed }, "{team:?}");
         team.reverse();
         assert_eq!(replace(&fresh.one, &team).await, Tally::NOTHING, "in another order");
-        assert_eq!(shown_by_both(fresh).await, sorted(team));
+        assert_eq!(fresh.shows(async |stores| shown(stores).await).await, sorted(team));
     }
 }
 
