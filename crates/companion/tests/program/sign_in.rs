@@ -68,7 +68,10 @@ fn rotates_keys_and_refuses_one_that_opens_no_token() {
 
     // Once no user is signed in, any key fits.
     assert_eq!(stage.keyed(&["sessions", "revoke-all", "--yes"], NEW).finish().out, "1 session ended\n");
-    stage.serve_keyed(OLD).stop();
+    let node = stage.serve_keyed(OLD);
+    let granted = || stage.done(&["export"], STORAGE).contains("\"kind\":\"grant\"");
+    until("the grant that no session uses is removed", TIMEOUT, || !granted());
+    node.stop();
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::{
 };
 use companion_storage_diesel::{DieselStorage, SqliteOptions};
 use serde_json::json;
-use std::{fs, path::Path, sync::Arc, time::Duration};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc, time::Duration};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -229,8 +229,10 @@ fn recreates_a_lost_database_beside_its_key_only_with_create() {
         assert_eq!(created.code, Some(0), "{command:?}: {}", created.err);
         remove_database(folder.path());
     }
+    fs::set_permissions(folder.path().join("companion.db.key"), fs::Permissions::from_mode(0o644)).unwrap();
     let mut service = Program::within(&folder, &["serve", "--create"]).on_free_ports().start();
     let public = service.public();
     assert_eq!(http::get(&public, "/team", &[]).status, 200);
-    service.stop();
+    let warned = service.stop().err;
+    assert!(warned.contains("fix: chmod 600 companion.db.key"), "{warned}");
 }

@@ -162,6 +162,13 @@ async fn lists_very_many_changes(fresh: &Fresh<Stores>) {
     assert!(changes.is_sorted_by(|one, two| one.revision < two.revision));
     let subjects: HashSet<_> = changes.iter().map(|change| change.subject.clone()).collect();
     assert_eq!((changes.len() as u64, subjects.len() as u64), (LOTS, LOTS));
+
+    let user = user_id(1);
+    let sessions = (1..=LOTS).map(|number| session(number, user, at(0)));
+    add_sessions(&fresh.one, sessions.clone()).await;
+    let revoke = async |stores: &Stores| stores.sessions.revoke_user(user).await.unwrap();
+    let expected: Vec<_> = sessions.map(Record::Session).collect();
+    assert_cover(&subjects_of(fresh, revoke).await, &expected);
 }
 
 /// Asserts that exactly these are listed, in any order.
