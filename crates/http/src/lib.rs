@@ -17,7 +17,7 @@
 //! | `public` | one file per public endpoint with its OpenAPI description, collected in [`PublicDocument`] |
 //!
 //! To add an endpoint, write its handler in its own file: it extracts, calls one use case and maps the result. Put its
-//! OpenAPI description above it and its shapes into `wire`, then list it in `public::routes` and in [`PublicDocument`].
+//! OpenAPI description above it and its shapes into `wire`, then list it in `public::ROUTES` and in [`PublicDocument`].
 //! Tests compare the routes with the document, and real responses with its schemas. Another API, such as the management
 //! API, puts its own routes into a [`Shell`].
 #![warn(missing_docs)]

@@ -14,9 +14,8 @@
 //! | `reference` | serves the document and its page |
 //! | `routes`, `api` | the table of paths; the application, and the context of its handlers |
 //!
-//! To add a path, write its handler in its own file, with its OpenAPI description above it. List it in `routes` with
-//! its scope, and in `document`. A record under a key needs no handler: list it in `fed!` of
-//! `keyed_records`.
+//! To add a path, write its handler in the file of its subject, with its OpenAPI description above it. List it in `routes`
+//! with its scope, and in `document`. A record under a key needs no handler: list it in `fed!` of `keyed_records`.
 #![warn(missing_docs)]
 
 mod access;

@@ -175,8 +175,8 @@ pub(crate) async fn all(call: Call) -> Result<HttpResponse, ApiError> {
         return Ok(response.finish());
     }
     let store = Arc::clone(&call.context.use_cases.settings.store);
-    // The first page is read before the status is sent, and each other one before that in front of it: the connection is
-    // cut by an error, so that a client cannot take a part for the whole.
+    // Each page is sent only after the next one was read, the first one before the status. An error cuts the connection,
+    // so that a client cannot take a part for the whole.
     let first = call.read(store.page(slice, None, PAGE)).await?;
     let lines = stream::try_unfold(first, move |page| {
         let store = Arc::clone(&store);

@@ -1,7 +1,7 @@
 //! JSON records that the bot feeds and an export contains.
 //!
-//! Each record is described once, in a file of its own: its key, its fields with their formats, and how it becomes a
-//! value of the domain. From that follow parsing, with every invalid field named by its path; serialization;
+//! Each record is described once, in the file of its subject: its key, its fields with their formats, and how it becomes
+//! a value of the domain. From that follow parsing, with every invalid field named by its path; serialization;
 //! newline-delimited JSON both ways; and the schemas of the OpenAPI document. This crate knows no HTTP and no storage.
 //!
 //! | module | contents, lowest layer first |
@@ -15,7 +15,8 @@
 //! | `line` | the kinds of lines, each with its record |
 //! | [`Lines`], [`write_line`] | newline-delimited JSON |
 //!
-//! To add a field, add a line to its record. To add a record, describe it in a file of its own and add its kind to `line`.
+//! To add a field, add a line to its record. To add a record, describe it in the file of its subject and add its kind to
+//! `line`.
 #![warn(missing_docs)]
 
 mod format;

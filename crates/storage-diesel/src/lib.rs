@@ -20,7 +20,7 @@
 //! | changes of other processes | are found by polling | arrive as notifications |
 //! | a disk failure | stops all writes until a restart | is handled by the server |
 //!
-//! Imports run downwards only; no two modules import each other, neither as files nor as folders:
+//! Imports run downwards only; no two folders import each other:
 //!
 //! ```text
 //! port                              the implementation of each port

@@ -33,7 +33,7 @@
 //!
 //! # Adding a port
 //!
-//! 1. Write the trait in a file of its own here, in domain types only. Document for each method what it guarantees:
+//! 1. Write the trait in the file of its subject here, in domain types only. Document for each method what it guarantees:
 //!    atomicity, order, and what an error means.
 //! 2. Write its conformance suite in the test kit: one async function per guarantee.
 //! 3. Implement it in the memory adapter, and break that implementation once per guarantee to see the suite fail.
