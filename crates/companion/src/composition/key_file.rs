@@ -98,10 +98,10 @@ impl KeyFile {
     }
 }
 
-/// Rights of all users but the owner.
-pub(crate) const OF_OTHERS: u32 = 0o077;
-/// Rights of users who are neither the owner nor in the group.
-pub(crate) const OF_STRANGERS: u32 = 0o007;
+/// Rights of the group and of others.
+pub(crate) const OF_GROUP_AND_OTHERS: u32 = 0o077;
+/// Rights of others, who are neither the owner nor in the group.
+pub(crate) const OF_OTHERS: u32 = 0o007;
 
 /// Whether any of these rights is granted. Returns false if the file does not exist.
 pub(crate) fn grants_any(path: &Path, rights: u32) -> bool {
@@ -203,13 +203,13 @@ mod tests {
     fn detects_key_files_that_are_open_to_others() {
         let folder = TempDir::new().unwrap();
         let file = file(&folder);
-        assert!(!grants_any(&file.path, OF_OTHERS));
+        assert!(!grants_any(&file.path, OF_GROUP_AND_OTHERS));
         make(&file, ONE);
-        assert!(!grants_any(&file.path, OF_OTHERS));
+        assert!(!grants_any(&file.path, OF_GROUP_AND_OTHERS));
         for mode in [0o640, 0o604, 0o620] {
             fs::set_permissions(&file.path, fs::Permissions::from_mode(mode)).unwrap();
-            assert!(grants_any(&file.path, OF_OTHERS), "{mode:o}");
-            assert_eq!(grants_any(&file.path, OF_STRANGERS), mode == 0o604, "{mode:o}");
+            assert!(grants_any(&file.path, OF_GROUP_AND_OTHERS), "{mode:o}");
+            assert_eq!(grants_any(&file.path, OF_OTHERS), mode == 0o604, "{mode:o}");
         }
     }
 }

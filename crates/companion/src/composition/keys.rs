@@ -1,6 +1,6 @@
 //! The service's own keys: configured, or generated once and kept beside the SQLite file.
 
-use super::key_file::{KeyFile, OF_OTHERS, grants_any};
+use super::key_file::{KeyFile, OF_GROUP_AND_OTHERS, grants_any};
 use crate::{
     configuration::{Configuration, KeySource, Keyring, ManagementKey, Setting, StorageUrl, missing_key},
     error::{ProgramError, failed, refused},
@@ -139,7 +139,7 @@ impl Keys {
         if let StorageUrl::Sqlite(database) = &configuration.storage.url {
             files.push(database.clone());
         }
-        files.retain(|file| grants_any(file, OF_OTHERS));
+        files.retain(|file| grants_any(file, OF_GROUP_AND_OTHERS));
         files
     }
 

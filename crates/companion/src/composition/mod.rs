@@ -10,7 +10,7 @@ mod storage;
 
 pub(crate) use self::{
     identity::user_agent,
-    key_file::{OF_STRANGERS, grants_any},
+    key_file::{OF_OTHERS, grants_any},
     metrics::ServiceMetrics,
 };
 pub use self::{

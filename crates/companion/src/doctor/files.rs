@@ -5,7 +5,7 @@ use super::{
     report::with_fix,
 };
 use crate::{
-    composition::{Keys, OF_STRANGERS, grants_any},
+    composition::{Keys, OF_OTHERS, grants_any},
     configuration::{Effective, Source, StorageUrl},
     error::ProgramError,
 };
@@ -79,7 +79,7 @@ fn rights(installation: &Installation) -> Vec<Check> {
     let sources = installation.effective.iter().filter(is_secret).map(|known| &known.source);
     let files: BTreeSet<_> = sources.filter_map(Source::file).collect();
     // Group access is allowed, because operators grant it to the service's group.
-    let open_to_all = files.into_iter().filter(|file| grants_any(file, OF_STRANGERS));
+    let open_to_all = files.into_iter().filter(|file| grants_any(file, OF_OTHERS));
     checks.extend(open_to_all.map(|file| open(CONFIGURATION_RIGHTS, file, "o=")));
     if checks.is_empty() {
         checks.push(RIGHTS.ok("what is secret can be read by its owner only"));
