@@ -3,7 +3,7 @@
 use crate::{client::Client, concurrency::ConcurrencyLimiter, error::ApiError};
 use actix_web::{HttpRequest, rt};
 use companion_domain::{port::Cause, request::carried};
-use futures_util::future::poll_immediate;
+use futures_util::future::{LocalBoxFuture, poll_immediate};
 use std::{
     future::Future,
     pin::{Pin, pin},
@@ -86,19 +86,19 @@ where
     E: 'static,
     ApiError: From<E>,
 {
-    let work = Unabandoned(Some(Box::pin(carried(work))));
+    let work = SpawnOnDrop(Some(Box::pin(carried(work))));
     Ok(timeout(limit, work).await.map_err(|elapsed| late(elapsed.into()))??)
 }
 
-/// Work that continues in a task of its own if it is dropped before it has completed. Until then its request polls it,
-/// because a task for every change would cost more.
-struct Unabandoned<F: Future<Output: 'static> + 'static>(Option<Pin<Box<F>>>);
+/// A future that moves to a task of its own if it is dropped before it completes. Until then its request polls it, because
+/// a task for every change would cost more.
+struct SpawnOnDrop<T: 'static>(Option<LocalBoxFuture<'static, T>>);
 
-impl<F: Future<Output: 'static> + 'static> Future for Unabandoned<F> {
-    type Output = F::Output;
+impl<T> Future for SpawnOnDrop<T> {
+    type Output = T;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        // After a panic nothing is left to continue.
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        // Taken out, so that a future that panics is not spawned.
         let Some(mut work) = self.0.take() else { return Poll::Pending };
         let polled = work.as_mut().poll(context);
         if polled.is_pending() {
@@ -108,7 +108,7 @@ impl<F: Future<Output: 'static> + 'static> Future for Unabandoned<F> {
     }
 }
 
-impl<F: Future<Output: 'static> + 'static> Drop for Unabandoned<F> {
+impl<T> Drop for SpawnOnDrop<T> {
     fn drop(&mut self) {
         if let Some(work) = self.0.take() {
             rt::spawn(work);

@@ -40,7 +40,7 @@ where
         }
         let response = app.call(request);
         async move {
-            while connection.as_ref().is_some_and(|connection| connection.is_body_ahead()) {
+            while connection.as_ref().is_some_and(|connection| connection.has_unread_body()) {
                 pending!();
             }
             let response = response.await.map_or_else(Response::from, Response::from);

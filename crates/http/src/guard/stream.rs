@@ -66,8 +66,6 @@ struct StreamState {
     is_stream: bool,
     /// Whether the server has buffered the whole response.
     is_answered: bool,
-    /// Whether bytes of the body have arrived and the server has not read them.
-    is_body_ahead: bool,
     /// Bytes counted as buffered for the client: of a large head, or of a response it does not read.
     buffered: usize,
 }
@@ -133,13 +131,14 @@ impl Connection {
             }
             Body::Tunnel => state.is_last = true,
         }
-        state.is_body_ahead = body != Body::Tunnel && !state.ahead.is_empty();
         self.permit.wake();
     }
 
-    /// Whether the server is about to read the body. A handler that waited for it before would be polled once more.
-    pub(super) fn is_body_ahead(&self) -> bool {
-        self.state().is_body_ahead
+    /// Returns whether part of the body has been received and the server is about to read it. A handler that is polled
+    /// before would only wait for it.
+    pub(super) fn has_unread_body(&self) -> bool {
+        let state = self.state();
+        matches!(state.incoming, Incoming::Length(_) | Incoming::Chunked(_)) && !state.ahead.is_empty()
     }
 
     /// Returns whether the connection closes after the response to the current request.
@@ -323,7 +322,6 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for GuardedStream<T> {
                 Incoming::Head(..) | Incoming::Nothing => HEAD_READ,
             };
             let (is_stream, ahead) = (state.is_stream, mem::take(&mut state.ahead));
-            state.is_body_ahead = false;
             drop(state);
             if !ahead.is_empty() {
                 return self.hand_over(&ahead, context, buffer);
