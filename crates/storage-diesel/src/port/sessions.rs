@@ -91,7 +91,7 @@ impl SessionStore for DieselStorage {
     async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
         let (horizon, now) = (now.horizon().column(), now.column());
         self.write(Access::Urgent, move |write| {
-            // One statement, because sign-ins of all nodes wait for it.
+            // One statement, because it holds the lock that sign-ins on all nodes wait for.
             let columns = SessionRow::TABLE.names().collect::<Vec<_>>().join(", ");
             let update = format!(
                 "UPDATE sessions SET created_at = CASE WHEN created_at > ? THEN ? ELSE created_at END, \

@@ -72,6 +72,7 @@ fields! {
         |bindings| {
             let ids = |roles: &RoleSet| roles.as_slice().iter().map(RoleId::to_string).collect::<Vec<_>>();
             let bindings: BTreeMap<_, _> = bindings.iter().map(|(key, roles)| (key.as_str(), ids(roles))).collect();
+            // Sorted already, so no `Value` is needed to sort it. Maps of text always serialize.
             serde_json::to_string(&bindings).unwrap_or_default()
         },
         |column| {
