@@ -96,16 +96,22 @@ async fn each_meets_its_kind_on(route: Route) {
         // A new provider for each fault, because its state would keep the next fault from being met.
         let provider =
             if kind == Kind::TimedOut { stage.impatient_provider(CALL) } else { stage.another_provider() };
-        let calls = stage.control.calls(route);
         stage.control.fail(route, fault.clone());
-        let started = Instant::now();
-        let met = call(&provider, route).await;
-        let took = started.elapsed();
+        let begun = Instant::now();
+        let (met, took, sent) = loop {
+            let (calls, started) = (stage.control.calls(route), Instant::now());
+            let met = call(&provider, route).await;
+            let (took, sent) = (started.elapsed(), stage.control.calls(route) - calls);
+            // On a stalled machine a short deadline can pass before the request arrives.
+            if sent > 0 || met != Err(Kind::TimedOut) || begun.elapsed() > AT_MOST {
+                break (met, took, sent);
+            }
+        };
         assert_eq!(met, expected(&fault, kind), "{route:?} {fault:?}");
         assert!(took < AT_MOST, "{route:?} {fault:?} took {took:?}");
         assert!(kind != Kind::TimedOut || took >= CALL, "{route:?} {fault:?} took {took:?}");
         // No request is sent twice.
-        assert_eq!(stage.control.calls(route) - calls, 1, "{route:?} {fault:?}");
+        assert_eq!(sent, 1, "{route:?} {fault:?}");
         stage.control.clear_all();
     }
 }
