@@ -116,20 +116,9 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn reversible_migrations_yield_the_diesel_schema() {
+    fn migrations_yield_the_diesel_schema() {
         let mut connection = SqliteConnection::establish(":memory:").unwrap();
-        loop {
-            let before = columns(&mut connection);
-            if connection.run_next_migration(STEPS).is_err() {
-                break;
-            }
-            let after = columns(&mut connection);
-            assert_ne!(before, after);
-            connection.revert_last_migration(STEPS).unwrap();
-            assert_eq!(columns(&mut connection), before);
-            connection.run_next_migration(STEPS).unwrap();
-            assert_eq!(columns(&mut connection), after);
-        }
+        connection.run_pending_migrations(STEPS).unwrap();
         assert_eq!(columns(&mut connection), expected());
     }
 }

@@ -1,5 +1,0 @@
-DROP TABLE team;
-DROP TABLE blocked;
-DROP TABLE staff;
-DROP TABLE subscription_guilds;
-DROP TABLE subscriptions;

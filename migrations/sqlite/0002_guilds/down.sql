@@ -1,2 +1,0 @@
-DROP TABLE members;
-DROP TABLE guilds;

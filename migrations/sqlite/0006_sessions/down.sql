@@ -1,3 +1,0 @@
-DROP TABLE spent_codes;
-DROP TABLE grants;
-DROP TABLE sessions;

@@ -1,3 +1,0 @@
-DROP TABLE settings_edits;
-DROP TABLE settings;
-DROP TABLE settings_schema;

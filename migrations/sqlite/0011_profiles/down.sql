@@ -1,2 +1,0 @@
-ALTER TABLE grants DROP COLUMN avatar;
-ALTER TABLE grants DROP COLUMN name;

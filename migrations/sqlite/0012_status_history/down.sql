@@ -1,2 +1,0 @@
-DROP TABLE notices;
-DROP TABLE periods;
