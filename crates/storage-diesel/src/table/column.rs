@@ -49,6 +49,8 @@ macro_rules! fields {
 }
 
 fields! {
+    // The key of a table's only row.
+    () => i64: |()| 1, |column| (*column == 1).then_some(());
     bool => bool: |value| *value, |column| Some(*column);
     i32 => i64: |number| (*number).into(), |column| (*column).try_into().ok();
     u64 => i64: |number| number.cast_signed(), |column| (*column).try_into().ok();

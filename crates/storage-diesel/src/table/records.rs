@@ -1,13 +1,10 @@
 //! Records of every kind: how each is found, put and removed by its key.
 
 use super::{
+    column::Field as _,
     feedback, guilds,
     history::Write,
-    row::{
-        BlockedRow, Columns as _, FeedbackRow, GrantRow, GuildRow, MemberRow, NoticeRow, OutlineRow,
-        PeriodRow, Row as _, RowKey, SchemaRow, SessionRow, SettingsEditRow, SettingsRow, Sql, StaffRow,
-        SubscriptionRow, Table, TeamRow, Value,
-    },
+    row::{self, Columns as _, Row as _, RowKey, Sql, Table, Value},
     subscriptions,
     unreadable::Unreadable,
 };
@@ -38,15 +35,23 @@ macro_rules! records {
         /// Returns the table of a kind, or `None` if no record has this kind.
         pub(crate) const fn table_of(kind: Kind) -> Option<&'static Table> {
             match kind {
-                $($($($(Kind::$kind => Some($row::TABLE),)?)?)?)+
+                $($($($(Kind::$kind => Some(row::$row::TABLE),)?)?)?)+
                 Kind::Applied | Kind::Cluster => None,
+            }
+        }
+
+        impl From<&Key> for RowKey {
+            fn from(key: &Key) -> Self {
+                Self(match key {
+                    $($($($(Key::$kind $keys => records!(@columns $keys),)?)?)?)+
+                })
             }
         }
 
         /// Returns the row of a record.
         pub(crate) fn into_row(record: Record) -> Vec<Value> {
             match record {
-                $($($($(Record::$kind($($field),+) => $row::of(&($($field),+)).into_values(),)?)?)?)+
+                $($($($(Record::$kind($($field),+) => row::$row::of(&($($field),+)).into_values(),)?)?)?)+
             }
         }
 
@@ -60,17 +65,18 @@ macro_rules! records {
         ) -> QueryResult<Vec<Loaded>> {
             Ok(match kind {
                 $($($($(Kind::$kind => {
-                    let loaded = |row: $row| {
+                    let loaded = |row: row::$row| {
                         let record = row.read(unreadable);
                         let record = record.map(|($($field),+)| Record::$kind($($field),+));
                         Loaded { key: row.key(), record }
                     };
-                    $row::load(db, sql, values)?.into_iter().map(loaded).collect()
+                    row::$row::load(db, sql, values)?.into_iter().map(loaded).collect()
                 })?)?)?)+
                 Kind::Applied | Kind::Cluster => Vec::new(),
             })
         }
     };
+    (@columns ($($key:ident),+)) => { vec![$($key.column().into()),+] };
 }
 
 tables!(records);

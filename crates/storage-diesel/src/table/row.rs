@@ -1,6 +1,6 @@
 //! Row types, and how they are found, read and written.
 
-use super::{column::Field as _, unreadable::Unreadable, values::SCHEMA};
+use super::unreadable::Unreadable;
 use crate::{
     connection::AnyConnection,
     failure::{RowError, WorkError},
@@ -201,27 +201,6 @@ impl RowKey {
     pub(crate) fn subject(&self, kind: Kind) -> Subject {
         let parts: Vec<_> = self.0.iter().map(ToString::to_string).collect();
         Subject::parse(kind, parts.iter().map(String::as_str)).unwrap_or(Subject::Many(kind))
-    }
-}
-
-impl From<&Key> for RowKey {
-    fn from(key: &Key) -> Self {
-        Self(match key {
-            Key::Guild(guild) | Key::Outline(guild) | Key::Settings(guild) => vec![guild.column().into()],
-            Key::Member(guild, user) => vec![guild.column().into(), user.column().into()],
-            Key::Subscription(user) | Key::Staff(user) | Key::Blocked(user) | Key::Grant(user) => {
-                vec![user.column().into()]
-            }
-            Key::Team(user, category) => vec![user.column().into(), category.to_string().into()],
-            Key::Feedback(id) => vec![id.to_string().into()],
-            Key::Schema(()) => vec![SCHEMA.into()],
-            Key::SettingsEdit(guild, revision) => {
-                vec![guild.column().into(), revision.cast_signed().into()]
-            }
-            Key::Notice(id) => vec![id.to_string().into()],
-            Key::Period(subject, began_at) => vec![subject.to_string().into(), began_at.micros().into()],
-            Key::Session(id) => vec![id.as_bytes().to_vec().into()],
-        })
     }
 }
 

@@ -18,9 +18,6 @@ use companion_domain::{
     settings::{Edit, HistoryEntry, Schema, Stored},
 };
 
-/// The key of the only schema.
-pub(super) const SCHEMA: i64 = 1;
-
 /// Converts rows to values and back, by the column of each field. After a plus come the fields of a part of the value.
 macro_rules! values {
     ($(
@@ -101,7 +98,7 @@ impl Row for SchemaRow {
     type Value = Schema;
 
     fn of(schema: &Schema) -> Self {
-        Self { id: SCHEMA, content: schema.column() }
+        Self { id: ().column(), content: schema.column() }
     }
 
     fn read(&self, _: &Unreadable) -> Result<Schema, RowError> {
