@@ -1,3 +1,4 @@
+-- 0 more readable records in an export.
 -- A trimmed history, with a change of a cluster whose id is invalid today.
 UPDATE history SET revision = 43, grant_offset = 12;
 INSERT INTO changes (revision, kind, subject) VALUES

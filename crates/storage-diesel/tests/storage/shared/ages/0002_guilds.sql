@@ -1,3 +1,4 @@
+-- 5 more readable records in an export.
 -- The last two have an icon address with a user and role keys that are invalid today.
 INSERT INTO guilds (id, name, icon, members, owner, setup, linked, bindings) VALUES
     (1, 'Night Owls', NULL, 3, 9, TRUE, FALSE, '{"ADMIN":["51"],"MOD":["50","18446744073709551615"]}'),

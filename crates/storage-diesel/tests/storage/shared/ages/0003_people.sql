@@ -1,3 +1,4 @@
+-- 8 more readable records in an export.
 INSERT INTO subscriptions (user_id, slots, guilds) VALUES
     (9, 2, '1 18446744073709551615'),
     (10, 0, ''),

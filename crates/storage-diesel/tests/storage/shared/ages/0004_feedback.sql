@@ -1,3 +1,4 @@
+-- 3 more readable records in an export.
 -- The second has an address that is invalid today, the fourth a rating above five.
 INSERT INTO feedback (id, message, rating, submitted_at, submitter_id, submitter_username, submitter_name, submitter_avatar, slot)
 VALUES

@@ -1,3 +1,4 @@
+-- 4 more readable records in an export.
 -- Two bytes are not a token hash.
 INSERT INTO sessions (id, user_id, created_at, last_seen_at) VALUES
     (X'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 7, 4000000000000000, 4000000000000001),

@@ -1,3 +1,4 @@
+-- 3 more readable records in an export.
 INSERT INTO settings_schema (id, content) VALUES
     (1, '{"sections":[{"key":"welcome","title":"Welcome","permission":"MANAGE_SERVER","fields":[{"key":"on","type":"boolean","title":"On"}]}]}');
 -- The second one has values that are invalid.

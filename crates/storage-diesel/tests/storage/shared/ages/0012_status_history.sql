@@ -1,3 +1,4 @@
+-- 3 more readable records in an export.
 -- The second one is of no subject.
 INSERT INTO periods (subject, began_at, ended_at, reason, alert_due) VALUES
     ('cluster:east-1', 4000000, NULL, NULL, NULL),
