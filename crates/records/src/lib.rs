@@ -38,19 +38,19 @@ mod values;
 
 pub use self::{
     format::Format,
-    guild::{ChannelRecord, GuildRecord, MemberRecord, OutlineRecord, RoleRecord, SubscriptionRecord},
+    guild::*,
     line::{Accepted, KeyedRecord, LineRecord, SyncLine, schemas, write_line},
     lines::Lines,
     node::{FieldErrors, Fields, Node, Path},
-    people::{BlockedRecord, FeedbackRecord, StaffRecord, UserRecord},
+    people::*,
     record::{Body, KeyPart, Keys, PathParts, Record, read_body, read_document},
     report::{ClusterReport, Report},
     settings::{
         MAX_SCHEMA_BYTES, SchemaRecord, SentSchema, SettingsConfirmation, SettingsEditRecord, SettingsRecord,
         read_schema,
     },
-    sign_in::{GrantRecord, SessionRecord},
-    status_history::{NoticeRecord, PeriodRecord},
+    sign_in::*,
+    status_history::*,
     team::{Team, TeamMemberRecord},
     values::Snowflake,
 };
