@@ -13,8 +13,8 @@
 use companion_domain::{
     model::{
         Feedback, Guild, GuildId, Heartbeat, Megabytes, Member, MemberCount, Membership, Name, Number,
-        PlatformPermissions, Rating, RoleBindings, RoleId, RoleSet, Shard, ShardId, Shards, Slots,
-        SubscribedGuilds, Subscription, TeamMember, Timestamp, User, UserId,
+        PlatformPermissions, Rating, RoleId, RoleSet, Shard, ShardId, Shards, Slots, SubscribedGuilds,
+        Subscription, TeamMember, Timestamp, User, UserId,
     },
     session::{Session, TokenHash},
 };
@@ -64,14 +64,10 @@ pub fn a_user(id: u64) -> User {
 #[must_use]
 pub fn a_guild(id: u64) -> Guild {
     Guild {
-        id: guild_id(id),
-        name: name(&format!("Guild {id}")),
         icon: Some(format!("https://cdn.example/icons/{id}.png").parse().unwrap()),
         members: MemberCount::new(42).unwrap(),
-        owner: user_id(1),
         setup: true,
-        linked: false,
-        bindings: RoleBindings::default(),
+        ..Guild::new(guild_id(id), name(&format!("Guild {id}")), user_id(1))
     }
 }
 

@@ -25,6 +25,23 @@ pub struct Guild {
     pub bindings: RoleBindings,
 }
 
+impl Guild {
+    /// Creates a guild that has not been set up.
+    #[must_use]
+    pub fn new(id: GuildId, name: Name, owner: UserId) -> Self {
+        Self {
+            id,
+            name,
+            icon: None,
+            members: MemberCount::default(),
+            owner,
+            setup: false,
+            linked: false,
+            bindings: RoleBindings::default(),
+        }
+    }
+}
+
 /// A guild, and the roles of one user in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuildWithRoles {
@@ -35,7 +52,7 @@ pub struct GuildWithRoles {
 }
 
 /// A number of members that every database and every JSON reader represents exactly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct MemberCount(u32);
 
 impl MemberCount {

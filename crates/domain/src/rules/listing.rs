@@ -181,23 +181,14 @@ pub fn plus_of(guild: GuildId, subscriptions: &[Arc<Subscription>]) -> Option<Ar
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{
-        MemberCount, PlatformPermissions, RoleBindings, RoleId, RoleSet, Slots, SubscribedGuilds, UserId,
-    };
+    use crate::model::{PlatformPermissions, RoleBindings, RoleId, RoleSet, Slots, SubscribedGuilds, UserId};
     use crate::policy::{Permission, RoleKey};
 
     fn guild(id: u64, name: &str) -> Guild {
         let bound = |key, role| (key, RoleSet::new(vec![RoleId::new(role).unwrap()]).unwrap());
-        Guild {
-            id: GuildId::new(id).unwrap(),
-            name: name.parse().unwrap(),
-            icon: None,
-            members: MemberCount::new(3).unwrap(),
-            owner: UserId::new(9).unwrap(),
-            setup: false,
-            linked: false,
-            bindings: RoleBindings::new([bound(RoleKey::Mod, 50), bound(RoleKey::ErlcAdmin, 60)]),
-        }
+        let bindings = RoleBindings::new([bound(RoleKey::Mod, 50), bound(RoleKey::ErlcAdmin, 60)]);
+        let owner = UserId::new(9).unwrap();
+        Guild { bindings, ..Guild::new(GuildId::new(id).unwrap(), name.parse().unwrap(), owner) }
     }
 
     fn seen(guild: Guild, roles: &[u64]) -> GuildWithRoles {
