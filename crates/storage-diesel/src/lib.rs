@@ -36,8 +36,9 @@
 //!
 //! **A column** of `guilds` is named in two files of this crate: in the list of `schema.rs`, and beside its field in
 //! `table/values.rs`. Reading, writing, staging, comparing, merging and exporting are derived from
-//! the list. It also needs a migration of the same name in each folder of `migrations/`, and a database of its schema
-//! version in `tests/storage/shared/ages`, which later versions must be able to read.
+//! the list. It also needs a migration of the same name in each folder of `migrations/`, whose digest is written below
+//! the list, and a database of its schema version in `tests/storage/shared/ages`, which later versions must be able to
+//! read.
 //!
 //! **A table** needs the same migrations, an entry in the list of `schema.rs`, its values in `table/values.rs`, and
 //! its statements in `port/`, or in `table/` if several ports or syncs use them. If a sync carries it, the entry also names its staging table and

@@ -1,6 +1,6 @@
 //! What migrating a database on a server needs: its migrations, its schema and its storage parameters.
 
-use crate::schema::Object;
+use crate::schema::{Object, POSTGRES_DIGEST};
 use companion_domain::port::Cause;
 use diesel::{
     PgConnection, QueryResult, RunQueryDsl, connection::SimpleConnection, dsl::sql, sql_query,
@@ -12,10 +12,6 @@ use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 pub(crate) const STEPS: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
 
 pub(super) const CURRENT: &str = "current_schema()::text";
-
-/// The [`digest`] of the migrated schema. It spares an unaltered database the comparison with temporary tables. A
-/// server that describes tables differently only costs that comparison.
-pub(super) const DIGEST: u64 = 0xca22_368c_eb4a_4df3;
 
 /// Sets a fill factor of 90 % on the tables whose rows syncs update. A new row version on the same page needs no new
 /// index entry (a HOT update). This is not a migration, because nodes of every version can work with it. A value chosen
@@ -34,7 +30,7 @@ pub(crate) fn set_fill_factor(connection: &mut PgConnection) -> QueryResult<()> 
 /// are run again in a temporary schema and rolled back. Tables of other programs are ignored.
 pub(crate) fn found_and_expected(connection: &mut PgConnection) -> Result<(Vec<Object>, Vec<Object>), Cause> {
     let mut found = objects(connection, CURRENT)?;
-    if digest(&found) == DIGEST {
+    if digest(&found) == POSTGRES_DIGEST {
         return Ok((Vec::new(), Vec::new()));
     }
     connection.batch_execute("SAVEPOINT comparison; SET LOCAL search_path = pg_temp")?;
@@ -77,8 +73,8 @@ pub(super) fn objects(connection: &mut PgConnection, schema: &str) -> QueryResul
 
 #[cfg(test)]
 mod tests {
-    use super::{CURRENT, DIGEST, STEPS, digest, objects};
-    use crate::{postgres::scratch::Scratch, sqlite};
+    use super::{CURRENT, STEPS, digest, objects};
+    use crate::{postgres::scratch::Scratch, schema::POSTGRES_DIGEST, sqlite};
     use diesel::{
         RunQueryDsl,
         backend::Backend,
@@ -97,7 +93,7 @@ mod tests {
         let mut connection = schema.connect();
         connection.run_pending_migrations(STEPS).unwrap();
         let digest = digest(&objects(&mut connection, CURRENT).unwrap());
-        assert_eq!(digest, DIGEST, "write this down: {digest:#x}");
+        assert_eq!(digest, POSTGRES_DIGEST, "write this down: {digest:#x}");
         let columns: Vec<(String, String, String, bool)> = sql::<(Text, Text, Text, Bool)>(
             "SELECT table_name::text, column_name::text,
                  CASE data_type WHEN 'bigint' THEN 'INTEGER' WHEN 'boolean' THEN 'INTEGER' WHEN 'text' THEN 'TEXT'
