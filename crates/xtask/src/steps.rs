@@ -10,7 +10,8 @@ use crate::requirement::{MissingTools, Requirement, WhenMissing};
 
 pub(crate) struct Step {
     name: &'static str,
-    pub(crate) needs: Option<&'static Requirement>,
+    /// The step is skipped without any of them.
+    pub(crate) needs: Vec<&'static Requirement>,
     /// The command that repeats only this step.
     pub(crate) repeat: String,
     action: Box<dyn Fn() -> Result<()>>,
@@ -19,7 +20,7 @@ pub(crate) struct Step {
 impl Step {
     /// Creates a step for a function; `repeat` is the command that runs it alone.
     pub(crate) fn check(name: &'static str, repeat: &str, check: impl Fn() -> Result<()> + 'static) -> Self {
-        Self { name, needs: None, repeat: repeat.to_owned(), action: Box::new(check) }
+        Self { name, needs: Vec::new(), repeat: repeat.to_owned(), action: Box::new(check) }
     }
 
     pub(crate) fn program(name: &'static str, invocation: Invocation) -> Self {
@@ -27,7 +28,7 @@ impl Step {
     }
 
     pub(crate) fn needing(self, requirement: &'static Requirement) -> Self {
-        Self { needs: Some(requirement), ..self }
+        Self { needs: vec![requirement], ..self }
     }
 }
 
@@ -50,7 +51,7 @@ fn run_until_failure(
     finished: &mut Vec<(&'static str, Duration)>,
 ) -> Result<()> {
     for step in steps {
-        if step.needs.is_some_and(|requirement| missing.includes(requirement)) {
+        if step.needs.iter().any(|requirement| missing.includes(requirement)) {
             continue;
         }
         println!("\n==> {}: {}", step.name, step.repeat);
@@ -83,6 +84,7 @@ fn summary(finished: &[(&str, Duration)], missing: &MissingTools) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::requirement::{LLVM_TOOLS, VALGRIND};
 
     #[test]
     fn stops_at_the_first_failure_and_prints_its_command() {
@@ -97,6 +99,16 @@ mod tests {
         assert_eq!(finished.len(), 1);
         let error = run_until_failure(&[], &MissingTools::default(), &mut Vec::new()).unwrap_err();
         assert_eq!(error.to_string(), "Nothing ran, for lack of tools.");
+    }
+
+    #[test]
+    fn skips_a_step_that_lacks_one_of_its_tools() {
+        let mut step = Step::check("skipped", "repeat skipped", || panic!("a step without its tool ran"));
+        step.needs = vec![&VALGRIND, &LLVM_TOOLS];
+        let steps = [step, Step::check("good", "repeat good", || Ok(()))];
+        let mut finished = Vec::new();
+        run_until_failure(&steps, &MissingTools(vec![&LLVM_TOOLS]), &mut finished).unwrap();
+        assert_eq!(finished.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["good"]);
     }
 
     #[test]

@@ -18,8 +18,8 @@ use crate::steps::{self, Step};
 struct Check {
     name: &'static str,
     action: Action,
-    /// The check is skipped without it.
-    tool: Option<&'static Requirement>,
+    /// The check is skipped without any of them.
+    tools: &'static [&'static Requirement],
     /// Tools that parts of it need. A part reports itself if its tool is missing.
     tools_of_parts: &'static [&'static Requirement],
 }
@@ -31,19 +31,19 @@ enum Action {
 }
 
 const fn own(name: &'static str, check: fn() -> Result<()>) -> Check {
-    Check { name, action: Action::Own(check), tool: None, tools_of_parts: &[] }
+    Check { name, action: Action::Own(check), tools: &[], tools_of_parts: &[] }
 }
 
 const fn full(name: &'static str, line: &'static str) -> Check {
-    Check { name, action: Action::Tests(line), tool: None, tools_of_parts: &[] }
+    Check { name, action: Action::Tests(line), tools: &[], tools_of_parts: &[] }
 }
 
 const CHECKS: [Check; 20] = [
-    Check { tool: Some(&CARGO_TARPAULIN), ..own("coverage", coverage) },
-    Check { tool: Some(&CARGO_MUTANTS), ..own("mutants", mutants::run) },
+    Check { tools: &[&CARGO_TARPAULIN], ..own("coverage", coverage) },
+    Check { tools: &[&CARGO_MUTANTS], ..own("mutants", mutants::run) },
     Check {
-        tool: Some(&VALGRIND),
-        tools_of_parts: &[&LLVM_TOOLS],
+        // The recorded counts are of a program built with profile-guided optimization.
+        tools: &[&VALGRIND, &LLVM_TOOLS],
         ..own("instructions", dist::instructions)
     },
     own("repeated", repeated),
@@ -95,7 +95,7 @@ const CHECKS: [Check; 20] = [
     },
     // Millions of requests of ten thousand users whose sessions, guilds and permissions change. Default: forty users.
     Check {
-        tool: Some(&POSTGRESQL),
+        tools: &[&POSTGRESQL],
         ..full(
             "isolation",
             "ISOLATION=100 --release --package companion --test program -- --nocapture --test-threads=1 isolation",
@@ -116,7 +116,7 @@ const CHECKS: [Check; 20] = [
     ),
     // Ten nodes, one of which loses its database. Default: three.
     Check {
-        tool: Some(&POSTGRESQL),
+        tools: &[&POSTGRESQL],
         ..full(
             "nodes",
             "NODES=10 --release --package companion --test program -- --nocapture --test-threads=1 partition",
@@ -151,7 +151,7 @@ impl Check {
                 Step::program(self.name, invocation.with_environment(variable))
             }
         };
-        step.needs = self.tool;
+        step.needs = self.tools.to_vec();
         step
     }
 }
@@ -160,7 +160,7 @@ impl Check {
 pub(crate) fn run(policy: WhenMissing, named: &[String]) -> Result<()> {
     let is_chosen = |check: &&Check| named.is_empty() || named.iter().any(|name| name == check.name);
     let checks: Vec<_> = CHECKS.iter().filter(is_chosen).collect();
-    let tools = checks.iter().flat_map(|check| check.tool.iter().chain(check.tools_of_parts).copied());
+    let tools = checks.iter().flat_map(|check| check.tools.iter().chain(check.tools_of_parts).copied());
     steps::run(tools, policy, |_| Ok(checks.iter().map(|check| check.step()).collect()))
 }
 
