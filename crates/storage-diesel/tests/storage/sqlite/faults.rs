@@ -74,7 +74,8 @@ async fn a_full_disk_rejects_writes_and_fails_the_health_check() {
     storage.check().await.unwrap();
     let mut outside = folder.connection();
     let filling = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
-        INSERT INTO guilds SELECT i + 1000000, 'Guild', NULL, 1, 1, 1, 0, '{}' FROM n";
+        INSERT INTO guilds (id, name, members, owner, setup, linked, bindings)
+            SELECT i + 1000000, 'Guild', 1, 1, 1, 0, '{}' FROM n";
     outside.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
     outside.batch_execute(filling).unwrap();
     let mut number = 1;
