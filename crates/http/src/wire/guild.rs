@@ -119,3 +119,36 @@ pub fn by_permission(description: &str, value: impl Into<RefOr<Schema>>) -> RefO
     };
     Permission::ALL.iter().fold(object, with_key).into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use companion_testkit::world::{a_guild, a_subscription};
+    use serde_json::json;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_guild_has_the_fields_of_the_contract() {
+        let listed = ListedGuild {
+            guild: Arc::new(a_guild(7)),
+            role: GuildRole::Owner,
+            plus: Some(Arc::new(a_subscription(3, &[7, 9]))),
+            permissions: PermissionSet::EMPTY,
+        };
+        let pictures = PictureServer::new("https://cdn.example".parse().unwrap());
+        let mut shown = serde_json::to_value(Guild::from((&listed, &pictures))).unwrap();
+        assert_eq!(shown["permissions"].take().as_object().unwrap().len(), 20);
+        let expected = json!({
+            "name": "Guild 7",
+            "id": "7",
+            "icon": "https://cdn.example/icons/7.png",
+            "members": 42,
+            "owner": "1",
+            "role": "Owner",
+            "service": true,
+            "plus": {"plus": {"userid": "3", "guilds": ["7", "9"], "slots": 2}, "active": true},
+            "permissions": null,
+        });
+        assert_eq!(shown, expected);
+    }
+}
