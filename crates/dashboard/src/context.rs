@@ -182,11 +182,14 @@ impl FromRequest for Exchange {
 
 impl Exchange {
     /// Awaits a read of the store.
-    pub(crate) async fn read<T, E>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, ApiError>
+    pub(crate) fn read<T, E>(
+        &self,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> impl Future<Output = Result<T, ApiError>>
     where
         ApiError: From<E>,
     {
-        deadline::within_storage(&self.context.storage_limiter, &self.request, work).await
+        deadline::within_storage(&self.context.storage_limiter, &self.request, work)
     }
 
     /// Returns the first query parameter of this name.

@@ -6,7 +6,7 @@ use companion_domain::{port::Cause, request::carried};
 use futures_util::future::{LocalBoxFuture, poll_immediate};
 use std::{
     future::Future,
-    pin::{Pin, pin},
+    pin::Pin,
     task::{Context, Poll},
     time::Duration,
 };
@@ -21,64 +21,73 @@ const STORAGE_DEADLINE: Duration = Duration::from_secs(5);
 
 /// Awaits a read of the store for at most five seconds. Returns [`ApiError::StorageUnavailable`] on a timeout and
 /// [`ApiError::Overloaded`] if too many requests wait.
-pub async fn within_storage<T, E>(
+pub fn within_storage<T, E>(
     limiter: &ConcurrencyLimiter,
     request: &HttpRequest,
     work: impl Future<Output = Result<T, E>>,
-) -> Result<T, ApiError>
+) -> impl Future<Output = Result<T, ApiError>>
 where
     ApiError: From<E>,
 {
-    within(STORAGE_DEADLINE, limiter, request, work).await
+    within(STORAGE_DEADLINE, limiter, request, work)
 }
 
 /// Awaits `work` for at most `limit`. Work that completes on the first poll, as with cached values, needs no timer and
 /// no permit.
-pub(crate) async fn within<T, E>(
+///
+/// The functions here box `work` before their async blocks. Each `async fn` around it would double its size, because it
+/// stores its argument beside what it awaits.
+pub(crate) fn within<T, E>(
     limit: Duration,
     limiter: &ConcurrencyLimiter,
     request: &HttpRequest,
     work: impl Future<Output = Result<T, E>>,
-) -> Result<T, ApiError>
+) -> impl Future<Output = Result<T, ApiError>>
 where
     ApiError: From<E>,
 {
-    let mut work = pin!(work);
-    if let Some(done) = poll_immediate(work.as_mut()).await {
-        return Ok(done?);
+    let mut work = Box::pin(work);
+    async move {
+        if let Some(done) = poll_immediate(work.as_mut()).await {
+            return Ok(done?);
+        }
+        let _permit = limiter.acquire(Client::behind_request(request))?;
+        Ok(timeout(limit, work).await.map_err(|late| ApiError::StorageUnavailable(late.into()))??)
     }
-    let _permit = limiter.acquire(Client::behind_request(request))?;
-    Ok(timeout(limit, work).await.map_err(|late| ApiError::StorageUnavailable(late.into()))??)
 }
 
 /// Awaits a sign-in. On a timeout or disconnect it still runs to completion, because the attempt uses up the code.
 /// `spent` is the time already taken from its deadline.
-pub(crate) async fn sign_in<T: 'static>(
+pub(crate) fn sign_in<T: 'static>(
     spent: Duration,
     work: impl Future<Output = Result<T, ApiError>> + 'static,
-) -> Result<T, ApiError> {
-    run_to_completion(SIGN_IN_DEADLINE.saturating_sub(spent), work, ApiError::ProviderTimeout).await
+) -> impl Future<Output = Result<T, ApiError>> {
+    let work = Box::pin(carried(work));
+    run_to_completion(SIGN_IN_DEADLINE.saturating_sub(spent), work, ApiError::ProviderTimeout)
 }
 
 /// Awaits a change of stored data. It runs to completion even on a timeout or disconnect, so that the audit trail and the
 /// public responses include it.
-pub async fn change<T, E>(
+pub fn change<T, E>(
     limiter: &ConcurrencyLimiter,
     request: &HttpRequest,
     work: impl Future<Output = Result<T, E>> + 'static,
-) -> Result<T, ApiError>
+) -> impl Future<Output = Result<T, ApiError>>
 where
     T: 'static,
     E: 'static,
     ApiError: From<E>,
 {
-    let _permit = limiter.acquire(Client::behind_request(request))?;
-    run_to_completion(CHANGE_DEADLINE, work, ApiError::StorageUnavailable).await
+    let work = Box::pin(carried(work));
+    async move {
+        let _permit = limiter.acquire(Client::behind_request(request))?;
+        run_to_completion(CHANGE_DEADLINE, work, ApiError::StorageUnavailable).await
+    }
 }
 
 async fn run_to_completion<T, E>(
     limit: Duration,
-    work: impl Future<Output = Result<T, E>> + 'static,
+    work: LocalBoxFuture<'static, Result<T, E>>,
     late: fn(Cause) -> ApiError,
 ) -> Result<T, ApiError>
 where
@@ -86,7 +95,7 @@ where
     E: 'static,
     ApiError: From<E>,
 {
-    let work = SpawnOnDrop(Some(Box::pin(carried(work))));
+    let work = SpawnOnDrop(Some(work));
     Ok(timeout(limit, work).await.map_err(|elapsed| late(elapsed.into()))??)
 }
 
@@ -135,6 +144,22 @@ mod tests {
 
     fn word<T>(refused: Result<T, ApiError>) -> Option<&'static str> {
         refused.err().map(|error| error.problem().word)
+    }
+
+    #[test]
+    fn waiting_requests_are_small() {
+        async fn large() -> Result<u8, StoreError> {
+            let buffer = std::hint::black_box([0; 4096]);
+            std::future::pending::<()>().await;
+            Ok(buffer[0])
+        }
+        let (limiter, request) = (ConcurrencyLimiter::default(), request());
+        for size in [
+            size_of_val(&within_storage(&limiter, &request, large())),
+            size_of_val(&change(&limiter, &request, large())),
+        ] {
+            assert!(size < size_of_val(&large()) / 4, "{size}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

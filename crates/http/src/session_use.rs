@@ -18,6 +18,7 @@ use companion_domain::{
         ListGuildsError, ManageSessions, SettingsView,
     },
 };
+use futures_util::TryFutureExt as _;
 use std::{future::Future, sync::Arc};
 
 /// Authenticates a token. An expired session is removed and audited.
@@ -52,12 +53,12 @@ pub async fn guilds_of(
 }
 
 /// Audits sessions that ended while listing.
-async fn audited<T>(
+fn audited<T>(
     request: &HttpRequest,
     listing: impl Future<Output = Result<T, ListGuildsError>>,
-) -> Result<T, ListGuildsError> {
+) -> impl Future<Output = Result<T, ListGuildsError>> {
     let audit = |action| Audit::of(request, action).by(Actor::Service);
-    listing.await.inspect_err(|error| audit_failed_list(audit, error))
+    listing.inspect_err(move |error| audit_failed_list(audit, error))
 }
 
 /// Audits sessions that ended while listing failed.

@@ -18,6 +18,7 @@ use companion_domain::{
     settings::{SettingKey, Stored, Value},
     usecase::{ChangeAsUserError, GuildSettings, SentValues, UserChange},
 };
+use futures_util::FutureExt as _;
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::{future::Future, sync::Arc};
@@ -120,22 +121,21 @@ pub async fn undo_settings(
     concluded(limiter, request, audit, async move { settings.undo(user, guild, revision).await }).await
 }
 
-async fn concluded(
+fn concluded(
     limiter: &ConcurrencyLimiter,
     request: &HttpRequest,
     audit: Audit,
     work: impl Future<Output = Result<Tally, ChangeAsUserError>> + 'static,
-) -> Result<Tally, ApiError> {
-    let work = async move {
-        let outcome = work.await;
+) -> impl Future<Output = Result<Tally, ApiError>> {
+    let work = work.map(move |outcome| {
         if let Err(ChangeAsUserError::List(error)) = &outcome {
             audit_failed_list(|action| audit.caused(action), error);
         }
         let outcome = outcome.map_err(ApiError::from);
         audit.concluded(outcome.as_ref());
         outcome
-    };
-    deadline::change::<Tally, ApiError>(limiter, request, work).await
+    });
+    deadline::change(limiter, request, work)
 }
 
 #[cfg(test)]

@@ -103,39 +103,42 @@ impl<B> Call<B> {
     }
 
     /// Awaits a read of the store.
-    pub(crate) async fn read<T, E>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, ApiError>
+    pub(crate) fn read<T, E>(
+        &self,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> impl Future<Output = Result<T, ApiError>>
     where
         ApiError: From<E>,
     {
-        deadline::within_storage(&self.context.storage_limiter, &self.request, work).await
+        deadline::within_storage(&self.context.storage_limiter, &self.request, work)
     }
 
     /// Awaits a change of the store, which is not cancelled with the request.
-    pub(crate) async fn write<T: 'static, E: 'static>(
+    pub(crate) fn write<T: 'static, E: 'static>(
         &self,
         work: impl Future<Output = Result<T, E>> + 'static,
-    ) -> Result<T, ApiError>
+    ) -> impl Future<Output = Result<T, ApiError>>
     where
         ApiError: From<E>,
     {
-        deadline::change(&self.context.storage_limiter, &self.request, work).await
+        deadline::change(&self.context.storage_limiter, &self.request, work)
     }
 
     /// Runs and audits a change, and responds with its tally.
-    pub(crate) async fn change<E: 'static>(
+    pub(crate) fn change<E: 'static>(
         &self,
         audit: Audit,
         work: impl Future<Output = Result<Tally, E>> + 'static,
-    ) -> Result<HttpResponse, ApiError>
+    ) -> impl Future<Output = Result<HttpResponse, ApiError>>
     where
         ApiError: From<E>,
     {
-        let audited = async move {
-            let done = work.await.map_err(ApiError::from);
+        let audited = work.map(move |done| {
+            let done = done.map_err(ApiError::from);
             audit.concluded(done.as_ref());
             done
-        };
-        Changes::answer(self.write::<Tally, ApiError>(audited).await?)
+        });
+        self.write::<Tally, ApiError>(audited).map(|done| Changes::answer(done?))
     }
 
     /// Applies and audits what the bot sent.
