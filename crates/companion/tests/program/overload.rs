@@ -36,7 +36,7 @@ use tokio::{
 
 /// Concurrent look-ups of the store.
 const LOOK_UPS: usize = 4;
-/// Queue length that one client may keep standing, see `http::Gate`; and the time after which a queue counts as
+/// Queue length that one client may keep standing, see `ConcurrencyLimiter`; and the time after which a queue counts as
 /// standing.
 const STANDING_QUEUE: f64 = 128.0;
 const STANDING_AFTER: Duration = Duration::from_secs(5);
@@ -228,7 +228,7 @@ async fn capacity(address: &str, request: &Request, measured: Duration) -> f64 {
 }
 
 #[test]
-#[ignore = "waits until a queue stands: cargo xtask deep overload; `http::Gate` has the rule"]
+#[ignore = "waits until a queue stands: cargo xtask deep overload; `ConcurrencyLimiter` has the rule"]
 fn storage_overload_is_refused_at_once_and_isolated() {
     let service = InProcess::start(|adapters| {
         let inner = Arc::clone(&adapters.stores.sessions);
@@ -254,8 +254,10 @@ fn storage_overload_is_refused_at_once_and_isolated() {
             // Measured again, because the machine may be busier by now.
             let capacity = capacity(&address, &stored, MEASURED).await;
             let over = AtomicBool::new(false);
-            // Start measuring when the queue counts as standing and has been shortened.
-            let from = Instant::now() + STANDING_AFTER + Duration::from_secs_f64(CONNECTIONS as f64 / capacity);
+            // Start measuring when the queue has grown, counts as standing, and has been shortened. At twice the
+            // capacity it grows as fast as it is shortened; while it is longer than the limit, all are refused.
+            let queued = Duration::from_secs_f64(CONNECTIONS as f64 / capacity);
+            let from = Instant::now() + STANDING_AFTER + queued * 2;
             let per_second = capacity * f64::from(times);
             let load = |request: &Request, served, per_second, connections, from| {
                 Load { request: Arc::clone(request), served, per_second, connections, from }
