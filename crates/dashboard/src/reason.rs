@@ -98,11 +98,8 @@ fn because(fact: Fact, explanation: &Explanation) -> Vec<Piece> {
 }
 
 fn bound(key: RoleKey, explanation: &Explanation) -> Vec<Piece> {
-    let Some(seen) = &explanation.seen else { return Vec::new() };
-    let bound = seen.guild.bindings.iter().filter(|(bound, _)| *bound == key);
-    let held =
-        bound.flat_map(|(_, roles)| roles.as_slice()).filter(|role| seen.roles.as_slice().contains(role));
-    let chips = held.map(|role| Piece::role(role, explanation.outline.as_ref()));
+    let held = explanation.roles_bound_to(key);
+    let chips = held.iter().map(|role| Piece::role(role, explanation.outline.as_ref()));
     let mut pieces = Piece::joined(chips, " and ");
     pieces.insert(0, Piece::text("You have the role "));
     pieces.push(Piece::text("."));

@@ -3,7 +3,7 @@
 use crate::request::{Call, answer};
 use actix_web::HttpResponse;
 use companion_domain::{
-    model::{Membership, RoleKey},
+    model::Membership,
     policy::{Fact, Permission, Source},
     port::GuildWithRoles,
     rules::NotListed,
@@ -216,19 +216,13 @@ impl Reason {
                 Source::Implied(other) => reason.through.push(other.as_str()),
                 Source::Fact(fact) => {
                     reason.because = Some(fact.into());
-                    if let (Fact::Bound(key), Some(seen)) = (fact, &explanation.seen) {
-                        reason.roles = bound(key, seen);
+                    if let Fact::Bound(key) = fact {
+                        let roles = explanation.roles_bound_to(key);
+                        reason.roles = roles.into_iter().map(wire::Snowflake::from).collect();
                     }
                 }
             }
         }
         reason
     }
-}
-
-/// Returns the user's roles that the guild bound to a key.
-fn bound(key: RoleKey, seen: &GuildWithRoles) -> Vec<wire::Snowflake> {
-    let bindings = seen.guild.bindings.iter().filter(|(bound, _)| *bound == key);
-    let roles = bindings.flat_map(|(_, roles)| roles.as_slice());
-    roles.copied().filter(|role| seen.roles.as_slice().contains(role)).map(wire::Snowflake::from).collect()
 }

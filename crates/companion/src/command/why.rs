@@ -10,7 +10,7 @@ use crate::{
     system::SystemClock,
 };
 use companion_domain::{
-    model::{GuildId, Membership, RoleKey, Subscription, Timestamp, UserId},
+    model::{GuildId, Membership, Subscription, Timestamp, UserId},
     policy::{Fact, Permission, Source},
     port::GuildWithRoles,
     rules::{NotListed, in_words},
@@ -159,21 +159,16 @@ fn fact(fact: Fact, explanation: &Explanation) -> String {
         Fact::OwnsGuild => "the user owns the guild".to_owned(),
         Fact::PlatformAdministrator => "the platform gives the user Administrator".to_owned(),
         Fact::PlatformManageServer => "the platform gives the user Manage Server".to_owned(),
-        Fact::Bound(key) => bound(key, explanation.seen.as_ref()),
+        Fact::Bound(key) => {
+            let roles = joined(explanation.roles_bound_to(key)).unwrap_or_default();
+            format!("the user has role {roles}, bound to {key} in the guild")
+        }
         Fact::GuildSetUp => "the bot is set up in the guild".to_owned(),
         Fact::GuildLinked => "the guild is linked to a game server".to_owned(),
         Fact::GuildHasPlus => "a subscription names the guild".to_owned(),
         Fact::UserHasPlus => "the user has a subscription with slots or guilds".to_owned(),
         Fact::Granted(_) => "granted to the user by name".to_owned(),
     }
-}
-
-fn bound(key: RoleKey, seen: Option<&GuildWithRoles>) -> String {
-    let bound = seen.and_then(|seen| {
-        let (_, bound) = seen.guild.bindings.iter().find(|(bound, _)| *bound == key)?;
-        joined(bound.as_slice().iter().filter(|role| seen.roles.as_slice().contains(role)))
-    });
-    format!("the user has role {}, bound to {key} in the guild", bound.unwrap_or_default())
 }
 
 fn joined(items: impl IntoIterator<Item = impl Display>) -> Option<String> {

@@ -125,6 +125,12 @@ impl RoleBindings {
         self.0.iter().map(|(key, roles)| (*key, roles))
     }
 
+    /// Returns the roles that are bound to a key.
+    #[must_use]
+    pub fn roles(&self, key: RoleKey) -> &[RoleId] {
+        self.0.get(&key).map_or(&[], RoleSet::as_slice)
+    }
+
     /// Iterates over the keys that a member with these roles holds.
     pub fn held_by<'a>(&'a self, roles: &'a RoleSet) -> impl Iterator<Item = RoleKey> + 'a {
         self.iter().filter(|(_, bound)| bound.intersects(roles)).map(|(key, _)| key)

@@ -36,15 +36,13 @@ impl Needs {
         let mut needs = Self { facts: Vec::new(), roles: Vec::new(), lacks_roles: false };
         for fact in facts_granting(permission) {
             if let Fact::Bound(key) = fact {
-                let bound = bindings.iter().filter(|(bound, _)| *bound == key);
-                let roles: Vec<_> = bound.flat_map(|(_, roles)| roles.as_slice().iter().copied()).collect();
+                let roles = bindings.roles(key);
                 needs.lacks_roles = needs.roles.is_empty() && roles.is_empty();
                 if roles.is_empty() {
                     continue;
                 }
-                needs
-                    .roles
-                    .extend(roles.into_iter().filter(|role| !needs.roles.contains(role)).collect::<Vec<_>>());
+                let others = roles.iter().filter(|role| !needs.roles.contains(role)).copied();
+                needs.roles.extend(others.collect::<Vec<_>>());
             }
             needs.facts.push(fact);
         }

@@ -2,7 +2,9 @@
 
 use crate::{
     change::Key,
-    model::{GuildId, GuildWithRoles, Membership, Outline, RoleBindings, Subscription, UserId},
+    model::{
+        GuildId, GuildWithRoles, Membership, Outline, RoleBindings, RoleId, RoleKey, Subscription, UserId,
+    },
     policy::Permission,
     port::{Clock, GrantSummary, ListingScope, Listings, Record, Records, StoreError},
     rules::{Needs, UserFacts, Verdict},
@@ -46,6 +48,14 @@ impl Explanation {
         let bindings = self.seen.as_ref().map_or(&none, |seen| &seen.guild.bindings);
         let is_granted = self.verdict.decision.permissions().contains(permission);
         (!is_granted).then(|| Needs::of(permission, bindings))
+    }
+
+    /// Returns the user's roles that the guild has bound to a key.
+    #[must_use]
+    pub fn roles_bound_to(&self, key: RoleKey) -> Vec<RoleId> {
+        let Some(seen) = &self.seen else { return Vec::new() };
+        let bound = seen.guild.bindings.roles(key).iter().copied();
+        bound.filter(|role| seen.roles.as_slice().contains(role)).collect()
     }
 }
 
