@@ -101,6 +101,12 @@ impl Cluster {
         format!("postgres://{ROLE}@127.0.0.1:{}/{database}", self.port)
     }
 
+    /// Returns the URL of the database `postgres` on whichever of two servers is the primary.
+    #[must_use]
+    pub fn url_of_either(&self, other: &Self) -> String {
+        format!("postgres://{ROLE}@127.0.0.1:{},127.0.0.1:{}/postgres", self.port, other.port)
+    }
+
     /// Returns the environment of tests: this server, and the template of further ones.
     #[must_use]
     pub fn environment(&self) -> [(&'static str, String); 2] {

@@ -23,17 +23,6 @@ use xtask::postgres::{Cluster, Shutdown};
 /// Timeout after which the test fails.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Returns the address of a server up to the database.
-fn authority(cluster: &Cluster) -> String {
-    cluster.url("").trim_end_matches('/').to_owned()
-}
-
-/// Returns the address of a database on either server.
-fn either(one: &Cluster, other: &Cluster) -> String {
-    let other = authority(other);
-    format!("{},{}/postgres", authority(one), other.split_once('@').unwrap().1)
-}
-
 async fn open(schema: &Schema, url: String) -> DieselStorage {
     let mut options = PostgresOptions { url: Secret::new(url), ..schema.options() };
     options.limits.max_write_wait = Duration::from_secs(5);
@@ -69,8 +58,8 @@ async fn told_after_failover(storage: &DieselStorage, revision: Revision) -> Cha
 async fn reports_no_revision_of_a_standby_and_a_gap_after_failover() {
     let mut primary = Cluster::start().unwrap();
     let mut standby = primary.standby().unwrap();
-    let schema = Schema::on(&either(&primary, &standby));
-    let storage = open(&schema, schema.url_at(&either(&standby, &primary))).await;
+    let schema = Schema::on(&primary.url_of_either(&standby));
+    let storage = open(&schema, schema.url_at(&standby.url_of_either(&primary))).await;
     let [kept, lost] = [1, 2].map(session);
     sign_in(&storage, 1).await.unwrap();
     assert_eq!(

@@ -147,11 +147,6 @@ fn serves_from_memory_and_stops_in_time_without_the_server() {
     });
 }
 
-/// Returns a server's URL up to the database name.
-fn authority(cluster: &Cluster) -> String {
-    cluster.url("").trim_end_matches('/').to_owned()
-}
-
 /// Disconnects the standby: later commits never reach it.
 fn cut_off(standby: &str) {
     psql(standby, "ALTER SYSTEM SET primary_conninfo = ''");
@@ -163,9 +158,7 @@ fn cut_off(standby: &str) {
 fn a_failover_that_repeats_revisions_revives_no_session() {
     let (mut primary, stage) = (Cluster::start().unwrap(), Stage::new());
     let mut standby = primary.standby().unwrap();
-    let second = authority(&standby).split_once('@').unwrap().1.to_owned();
-    let both = format!("{},{second}/postgres", authority(&primary));
-    let [one, other] = [(); 2].map(|()| stage.serve(&both));
+    let [one, other] = [(); 2].map(|()| stage.serve(&primary.url_of_either(&standby)));
     let nodes: [&Node; 2] = [&one, &other];
     for node in nodes {
         until("ready", TIMEOUT, || node.is_ready());
