@@ -16,7 +16,14 @@ use companion_domain::{
         PlatformPermissions, Rating, RoleId, RoleSet, Shard, ShardId, Shards, Slots, SubscribedGuilds,
         Subscription, TeamMember, Timestamp, User, UserId,
     },
-    session::{Session, TokenHash},
+    session::{Cutoffs, Session, TokenHash},
+};
+
+/// Cutoffs by which no session has ended.
+pub const NONE_ENDED: Cutoffs = Cutoffs {
+    created: Timestamp::from_micros(-1),
+    seen: Timestamp::from_micros(-1),
+    ahead: Timestamp::from_micros(i64::MAX),
 };
 
 /// Returns a user id.

@@ -12,12 +12,12 @@ use crate::{
 use companion_domain::{
     model::{Guild, MemberCount, Slots, Subscription},
     port::{ListingScope, Ports, Record, Stores},
-    session::{Cutoffs, Session},
+    session::Session,
 };
 use companion_testkit::{
     conformance::prepared::granted,
     use_cases::InMemory,
-    world::{a_guild, a_member, a_session, a_subscription, at, user_id},
+    world::{NONE_ENDED, a_guild, a_member, a_session, a_subscription, at, user_id},
 };
 use futures_util::FutureExt as _;
 use std::{cell::Cell, num::NonZeroU32, rc::Rc, sync::Arc};
@@ -170,8 +170,7 @@ async fn put_subscription(stores: &Stores) {
 }
 
 async fn create_session(stores: &Stores) {
-    let never = Cutoffs { created: at(0), seen: at(0), ahead: at(i64::from(u32::MAX)) };
-    stores.sign_ins.begin(&the_session(), NonZeroU32::MAX, never, &grant(&[1, 2])).await.unwrap();
+    stores.sign_ins.begin(&the_session(), NonZeroU32::MAX, NONE_ENDED, &grant(&[1, 2])).await.unwrap();
 }
 
 async fn end_session(stores: &Stores) {

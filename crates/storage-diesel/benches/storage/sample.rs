@@ -6,12 +6,12 @@ use companion_domain::{
     port::{
         Entropy as _, GrantContent, Numbered, Record, RecordSource, SignIns as _, SourceError, StoreError,
     },
-    session::{Cutoffs, Session, TokenHash},
+    session::{Session, TokenHash},
 };
 use companion_storage_diesel::DieselStorage;
 use companion_testkit::{
     entropy::SeededEntropy,
-    world::{a_guild, a_session, name, roles, user_id},
+    world::{NONE_ENDED, a_guild, a_session, name, roles, user_id},
 };
 use std::num::NonZeroU32;
 
@@ -44,11 +44,6 @@ pub(crate) async fn sign_in(
 ) -> Result<(), StoreError> {
     let id = TokenHash::from_bytes(*chance.draw());
     let session = Session { id, ..a_session(0, number + 1, Timestamp::EPOCH) };
-    let nothing = Cutoffs {
-        created: Timestamp::from_micros(-1),
-        seen: Timestamp::from_micros(-1),
-        ahead: Timestamp::from_micros(i64::MAX),
-    };
     let cap = const { NonZeroU32::new(10).unwrap() };
-    storage.begin(&session, cap, nothing, &GrantContent::default()).await.map(drop)
+    storage.begin(&session, cap, NONE_ENDED, &GrantContent::default()).await.map(drop)
 }

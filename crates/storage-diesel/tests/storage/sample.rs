@@ -2,12 +2,12 @@
 
 use async_trait::async_trait;
 use companion_domain::{
-    model::{Member, Timestamp},
+    model::Member,
     port::{
         ApplyError, GrantContent, Numbered, Record, RecordSource, SignIns, SourceError, StoreError,
         StoreErrorKind,
     },
-    session::{Cutoffs, Session, TokenHash},
+    session::{Session, TokenHash},
 };
 use companion_storage_diesel::DieselStorage;
 use companion_testkit::world::{a_member, a_session, at};
@@ -16,16 +16,10 @@ use tokio::sync::Notify;
 
 pub(crate) use companion_testkit::{
     conformance::stream::{Collected, Stream},
-    world::{a_feedback as feedback, a_guild as guild, user_id as user},
+    world::{NONE_ENDED, a_feedback as feedback, a_guild as guild, user_id as user},
 };
 
 pub(crate) const CAP: NonZeroU32 = NonZeroU32::new(10).unwrap();
-/// Cutoffs by which no session has ended.
-pub(crate) const NOTHING_ENDED: Cutoffs = Cutoffs {
-    created: Timestamp::from_micros(-1),
-    seen: Timestamp::from_micros(-1),
-    ahead: Timestamp::from_micros(i64::MAX),
-};
 
 /// Returns the [`StoreError`] of a failed operation.
 pub(crate) fn failure<T: std::fmt::Debug>(result: Result<T, impl Into<ApplyError>>) -> StoreError {
@@ -53,7 +47,7 @@ pub(crate) fn session(number: u64) -> Session {
 
 /// Signs a user in with the session of this number.
 pub(crate) async fn sign_in(storage: &DieselStorage, number: u64) -> Result<Vec<Session>, StoreError> {
-    storage.begin(&session(number), CAP, NOTHING_ENDED, &GrantContent::default()).await
+    storage.begin(&session(number), CAP, NONE_ENDED, &GrantContent::default()).await
 }
 
 /// Returns guilds with these numbers.

@@ -6,7 +6,7 @@ use super::{
     prepared::{add_sessions, granted},
     records::{KEYED, is_of, replacing, two_of_each},
     sample::{
-        LOTS, NONE_OVER, TEN, at, cluster_id, feedback, grant, guild, guild_id, heartbeat, member, session,
+        LOTS, NONE_ENDED, TEN, at, cluster_id, feedback, grant, guild, guild_id, heartbeat, member, session,
         team_member, token_hash, user_id,
     },
     stream::Stream,
@@ -278,7 +278,7 @@ pub(super) async fn lists_once<T>(
 }
 
 async fn lists_ended_and_rewound_sessions(fresh: &Fresh<Stores>) {
-    const OVER: Cutoffs = Cutoffs { created: at(5), ..NONE_OVER };
+    const OVER: Cutoffs = Cutoffs { created: at(5), ..NONE_ENDED };
     let user = user_id(1);
     let about = |number| Subject::Session(token_hash(number));
     add_sessions(&fresh.one, (2..=7).map(|number| session(number, user, at(number.cast_signed())))).await;

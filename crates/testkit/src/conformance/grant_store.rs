@@ -5,7 +5,9 @@ use super::{
     Damage, Fresh, Stores,
     concurrency::{cancelled, pages},
     prepared::{begin, granted},
-    sample::{BEYOND_SIGNED, LOTS, NONE_OVER, at, grant, membership, named_guild, profile, session, user_id},
+    sample::{
+        BEYOND_SIGNED, LOTS, NONE_ENDED, at, grant, membership, named_guild, profile, session, user_id,
+    },
     stream::Stream,
 };
 use companion_domain::{
@@ -371,7 +373,7 @@ async fn a_grant_is_unused_once_its_user_has_no_session(fresh: &Fresh<Stores>) {
         assert_eq!(unused().await, []);
         assert!(!grants.remove_unused(alice(), kept.version).await.unwrap());
         assert_eq!(found(fresh, alice()).await.as_ref(), Some(&kept));
-        let ended = Cutoffs { created: at(0), ..NONE_OVER };
+        let ended = Cutoffs { created: at(0), ..NONE_ENDED };
         stores.sessions.expire(&session.id, ended).await.unwrap().unwrap();
     }
     assert_eq!(unused().await, [alice()]);

@@ -2,7 +2,7 @@
 
 use super::{
     Stores,
-    sample::{NONE_OVER, TEN, at, session},
+    sample::{NONE_ENDED, TEN, at, session},
     stream::Stream,
 };
 use companion_domain::{
@@ -14,7 +14,7 @@ use companion_domain::{
 
 /// Signs a user in.
 pub(super) async fn begin(stores: &Stores, session: &Session, grant: &GrantContent) -> Vec<Session> {
-    stores.sign_ins.begin(session, TEN, NONE_OVER, grant).await.unwrap()
+    stores.sign_ins.begin(session, TEN, NONE_ENDED, grant).await.unwrap()
 }
 
 /// Writes a grant, by a sign-in whose session ends at once. Returns the version of the grant.

@@ -1,6 +1,6 @@
 //! Sample values for stores, beyond those of [`world`](crate::world).
 
-pub(super) use crate::world::{guild_id, name, user_id};
+pub(super) use crate::world::{NONE_ENDED, guild_id, name, user_id};
 
 use crate::world::{a_feedback, a_guild, a_heartbeat, a_member, a_team_member, a_user, roles};
 use companion_domain::{
@@ -13,7 +13,7 @@ use companion_domain::{
     },
     policy::Permission,
     port::{GrantContent, Sealed},
-    session::{Cutoffs, Session, TokenHash, UserAgent},
+    session::{Session, TokenHash, UserAgent},
     settings::{
         Bounds, ChangedField, Edit, Field, FieldType, HistoryEntry, Many, Origin, Problem, Schema, Section,
         Stored, Value,
@@ -35,10 +35,6 @@ pub(super) const LOTS: u64 = 1003;
 pub(super) fn some_of_lots() -> impl Iterator<Item = u64> {
     (1..=LOTS).filter(|number| number.is_multiple_of(17) || number + 5 > LOTS)
 }
-
-/// Cutoffs by which no session has ended.
-pub(super) const NONE_OVER: Cutoffs =
-    Cutoffs { created: Timestamp::EPOCH, seen: Timestamp::EPOCH, ahead: Timestamp::from_micros(i64::MAX) };
 
 /// Text that is corrupted by code that counts bytes, supports only the basic plane, or builds SQL by hand.
 pub(super) const AWKWARD: &str = "Zoë's \"café\" \\ 100 % _ 🦀👩‍👩‍👧‍👦 日本語 \u{202e}x\t;--";

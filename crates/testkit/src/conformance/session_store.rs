@@ -4,7 +4,7 @@ use super::{
     Fresh, Stores,
     concurrency::{CALLERS, cancelled},
     prepared::add_sessions,
-    sample::{BEYOND_SIGNED, NONE_OVER, TEN, at, session, token_hash, user_id},
+    sample::{BEYOND_SIGNED, NONE_ENDED, TEN, at, session, token_hash, user_id},
 };
 use companion_domain::{
     change::Key,
@@ -66,7 +66,7 @@ async fn begin(stores: &Stores, session: &Session, cap: NonZeroU32, ended: Cutof
 /// Begins sessions below the cap.
 async fn make(stores: &Stores, sessions: &[Session]) {
     for session in sessions {
-        assert_eq!(begin(stores, session, HIGH_CAP, NONE_OVER).await, []);
+        assert_eq!(begin(stores, session, HIGH_CAP, NONE_ENDED).await, []);
     }
 }
 
@@ -157,7 +157,7 @@ async fn every_byte_of_an_id_counts(fresh: &Fresh<Stores>) {
         assert_eq!(fresh.one.sessions.find(&session.id).await.unwrap(), Some(session.clone()));
     }
     // An operation on one of them affects no other.
-    let (over, used) = (Cutoffs { created: at(100), ..NONE_OVER }, at(50));
+    let (over, used) = (Cutoffs { created: at(100), ..NONE_ENDED }, at(50));
     let [expired, revoked, touched] = [id(7), id(31), id(32)];
     assert_eq!(
         fresh.one.sessions.expire(&expired, over).await.unwrap().map(|session| session.id),
@@ -186,7 +186,7 @@ async fn an_unreadable_session_is_corrupt_and_can_be_ended(fresh: &Fresh<Stores>
     fresh.finds(&sound, Some(&sound)).await;
     assert_eq!(store.revoke(&revoked.id).await.unwrap(), None);
     fresh.finds(&revoked, None).await;
-    let over = Cutoffs { created: at(0), ..NONE_OVER };
+    let over = Cutoffs { created: at(0), ..NONE_ENDED };
     assert_eq!(store.prune(over, HIGH_CAP).await.unwrap(), [sound], "the rest is pruned as ever");
     make(&fresh.one, &[session(5, ended.user, at(1))]).await;
     assert_eq!(store.revoke_user(ended.user).await.unwrap().len(), 1);
@@ -195,16 +195,16 @@ async fn an_unreadable_session_is_corrupt_and_can_be_ended(fresh: &Fresh<Stores>
 /// Each row creates sessions of its own user, identified by their creation times, and signs that user in once more.
 async fn the_cap_evicts_ended_sessions_then_the_oldest(fresh: &Fresh<Stores>) {
     let ten = [4, 9, 1, 7, 10, 2, 8, 3, 6, 5].map(|made: i64| (made, made)).to_vec();
-    let (idle, old) = (Cutoffs { seen: at(100), ..NONE_OVER }, Cutoffs { created: at(19), ..NONE_OVER });
+    let (idle, old) = (Cutoffs { seen: at(100), ..NONE_ENDED }, Cutoffs { created: at(19), ..NONE_ENDED });
     // Created before a clock was set back, created since, created by a clock at the tolerance, and idle.
     let dated = vec![(5000, 5000), (8, 500), (309, 500), (9, 0)];
-    let ahead = Cutoffs { seen: at(1), ahead: at(310), ..NONE_OVER };
+    let ahead = Cutoffs { seen: at(1), ahead: at(310), ..NONE_ENDED };
     let mut stay = Vec::new();
     for (row, (made, cap, ended, evicted)) in [
-        (ten.clone(), 11, NONE_OVER, vec![]),
-        (ten.clone(), 10, NONE_OVER, vec![1]),
-        (ten, 3, NONE_OVER, (1..=8).collect()),
-        (vec![(1, 1)], 1, NONE_OVER, vec![1]),
+        (ten.clone(), 11, NONE_ENDED, vec![]),
+        (ten.clone(), 10, NONE_ENDED, vec![1]),
+        (ten, 3, NONE_ENDED, (1..=8).collect()),
+        (vec![(1, 1)], 1, NONE_ENDED, vec![1]),
         (vec![(1, 1), (2, 2), (3, 3)], 4, Cutoffs { created: at(60), ..idle }, vec![]),
         // The younger of two has ended exactly at the cutoff, and has not a microsecond after it.
         (vec![(10, 500), (20, 100)], 2, idle, vec![20]),
@@ -217,7 +217,7 @@ async fn the_cap_evicts_ended_sessions_then_the_oldest(fresh: &Fresh<Stores>) {
     ]
     .into_iter()
     // A new session goes for none of the same time, whatever breaks the tie: the ids differ by row.
-    .chain((0..8).map(|_| (vec![(10_001, 10_001)], 1, NONE_OVER, vec![10_001])))
+    .chain((0..8).map(|_| (vec![(10_001, 10_001)], 1, NONE_ENDED, vec![10_001])))
     .enumerate()
     {
         let (row, user) = (row as u64 * 10_000, user_id(row as u64 + 1));
@@ -239,14 +239,14 @@ async fn concurrent_callers_never_exceed_the_cap(fresh: &Fresh<Stores>) {
     let made = |number: u64| session(number, user_id(1), at(number.cast_signed()));
     let gone = fresh
         .concurrently(
-            move |number, stores| async move { begin(&stores, &made(number), TEN, NONE_OVER).await },
+            move |number, stores| async move { begin(&stores, &made(number), TEN, NONE_ENDED).await },
         )
         .await;
     let left = fresh.one.sessions.of_user(user_id(1)).await.unwrap();
     assert_eq!(left.len(), 10);
     let all = by_age([gone.concat(), left].concat());
     assert_eq!(all, (0..32).map(made).collect::<Vec<_>>(), "each went once, or is still there");
-    assert_eq!(fresh.one.sessions.prune(NONE_OVER, HIGH_CAP).await.unwrap(), []);
+    assert_eq!(fresh.one.sessions.prune(NONE_ENDED, HIGH_CAP).await.unwrap(), []);
 }
 
 /// More than a page or a batch.
@@ -264,7 +264,7 @@ async fn handles_very_many_sessions_of_a_user(fresh: &Fresh<Stores>) {
     let mut left = all;
     let gone: Vec<_> = left.drain(..=left.len() - room).collect();
     left.push(new.clone());
-    assert_eq!(by_age(begin(&fresh.one, &new, cap, NONE_OVER).await), gone);
+    assert_eq!(by_age(begin(&fresh.one, &new, cap, NONE_ENDED).await), gone);
     fresh.lists(user, &left).await;
     assert_eq!(store.revoke_user(user).await.unwrap(), left);
     fresh.lists(user, &[]).await;
@@ -283,7 +283,7 @@ async fn prune_fills_its_limit_while_sessions_remain(fresh: &Fresh<Stores>) {
         assert_eq!(store.rewind(at(0), limit).await.unwrap(), expected, "those whose time lies ahead");
     }
     touch(&**store, &all.iter().map(|session| (session.id, at(5))).collect::<Vec<_>>()).await;
-    let ended = Cutoffs { created: at(0), ..NONE_OVER };
+    let ended = Cutoffs { created: at(0), ..NONE_ENDED };
     let mut pruned = Vec::new();
     for expected in [500, 200, 0] {
         let some = store.prune(ended, limit).await.unwrap();
@@ -345,7 +345,7 @@ async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Stores>) {
     })
     .await;
     check(fresh, 40_000, "a prune", async |store, _| {
-        store.prune(Cutoffs { created: at(1000), ..NONE_OVER }, HIGH_CAP).await.unwrap();
+        store.prune(Cutoffs { created: at(1000), ..NONE_ENDED }, HIGH_CAP).await.unwrap();
     })
     .await;
     check(fresh, 50_000, "a rewind", async |store, _| {
@@ -358,7 +358,7 @@ async fn revoke_ends_one_session_and_is_idempotent(fresh: &Fresh<Stores>) {
     let sessions =
         [(1, 1), (2, 1), (3, 2), (4, 3)].map(|(number, user)| session(number, user_id(user), at(0)));
     let [ended, same_user, other_user, twice] = sessions.clone();
-    let all_over = Cutoffs { created: at(0), seen: at(0), ..NONE_OVER };
+    let all_over = Cutoffs { created: at(0), seen: at(0), ..NONE_ENDED };
     fresh.finds(&ended, None).await;
     assert_eq!(fresh.one.sessions.revoke(&ended.id).await.unwrap(), None);
     assert_eq!(fresh.one.sessions.expire(&ended.id, all_over).await.unwrap(), None);
@@ -377,7 +377,7 @@ async fn revoke_ends_one_session_and_is_idempotent(fresh: &Fresh<Stores>) {
 }
 
 async fn exactly_one_concurrent_caller_ends_a_session(fresh: &Fresh<Stores>) {
-    let over = Cutoffs { created: at(0), ..NONE_OVER };
+    let over = Cutoffs { created: at(0), ..NONE_ENDED };
     for how in ["revoke", "expire", "prune"] {
         let made = session(1, user_id(1), at(0));
         make(&fresh.one, std::slice::from_ref(&made)).await;
@@ -396,7 +396,7 @@ async fn exactly_one_concurrent_caller_ends_a_session(fresh: &Fresh<Stores>) {
 }
 
 async fn expiry_is_exact_to_the_microsecond(fresh: &Fresh<Stores>) {
-    let over = Cutoffs { created: at(100), seen: at(200), ..NONE_OVER };
+    let over = Cutoffs { created: at(100), seen: at(200), ..NONE_ENDED };
     let rows = [(99, 300), (100, 300), (101, 300), (150, 199), (150, 200), (150, 201), (50, 60)];
     let sessions = (1..).zip(rows).map(|(number, row)| used(number, user_id(1 + number % 2), row));
     let sessions: Vec<_> = sessions.collect();
@@ -406,7 +406,7 @@ async fn expiry_is_exact_to_the_microsecond(fresh: &Fresh<Stores>) {
         for session in &sessions {
             fresh.finds(session, Some(session)).await;
         }
-        for (cutoffs, expected) in [(NONE_OVER, false), (over, true), (over, false)] {
+        for (cutoffs, expected) in [(NONE_ENDED, false), (over, true), (over, false)] {
             let mut ended = Vec::new();
             if expires {
                 for session in &sessions {
@@ -438,7 +438,7 @@ async fn prune_removes_unreadable_sessions_beyond_its_limit(fresh: &Fresh<Stores
     if !fresh.damage(damaged.iter().map(|session| Key::Session(session.id))).await {
         return;
     }
-    let ended = Cutoffs { created: at(1000), ..NONE_OVER };
+    let ended = Cutoffs { created: at(1000), ..NONE_ENDED };
     let mut pruned = Vec::new();
     for expected in [2, 2, 1, 0] {
         let some = fresh.one.sessions.prune(ended, NonZeroU32::new(2).unwrap()).await.unwrap();
@@ -534,15 +534,15 @@ async fn every_operation_honours_recorded_uses(fresh: &Fresh<Stores>) {
     touch(&**store, &all.clone().map(|used| (used.id, used.last_seen_at))).await;
     fresh.lists(user, &all).await;
     // Ended by their creation, but not by their last use.
-    let as_made = Cutoffs { seen: at(100), ..NONE_OVER };
+    let as_made = Cutoffs { seen: at(100), ..NONE_ENDED };
     for store in [store, &fresh.other.sessions] {
         assert_eq!(store.expire(&first.id, as_made).await.unwrap(), None);
         assert_eq!(store.prune(as_made, HIGH_CAP).await.unwrap(), []);
     }
     let (new, four) = (session(50, user, at(600)), NonZeroU32::new(4).unwrap());
-    let gone = begin(&fresh.one, &new, four, Cutoffs { seen: at(300), ..NONE_OVER }).await;
+    let gone = begin(&fresh.one, &new, four, Cutoffs { seen: at(300), ..NONE_ENDED }).await;
     assert_eq!(gone, [third], "the one that went unused for longest is over");
     assert_eq!(store.revoke(&second.id).await.unwrap(), Some(second));
-    assert_eq!(store.expire(&first.id, Cutoffs { seen: at(500), ..NONE_OVER }).await.unwrap(), Some(first));
+    assert_eq!(store.expire(&first.id, Cutoffs { seen: at(500), ..NONE_ENDED }).await.unwrap(), Some(first));
     assert_eq!(store.revoke_user(user).await.unwrap(), [fourth, new]);
 }

@@ -5,7 +5,7 @@ use super::{
     change_feed::{assert_are, lists_once, subjects_of},
     concurrency::{CALLERS, cancelled},
     prepared::{add_sessions, begin, granted, version_of},
-    sample::{LOTS, NONE_OVER, TEN, at, grant, session, token_hash, user_id},
+    sample::{LOTS, NONE_ENDED, TEN, at, grant, session, token_hash, user_id},
 };
 use companion_domain::{
     change::Subject,
@@ -69,7 +69,7 @@ async fn an_existing_id_is_a_conflict_and_writes_neither(fresh: &Fresh<Stores>) 
     begin(&fresh.one, &other, &grant(2)).await;
     let before = fresh.one.grants.find(user_id(1)).await.unwrap();
     for repeated in [session(1, user_id(1), at(3)), session(1, user_id(9), at(3)), mine.clone()] {
-        let refused = fresh.one.sign_ins.begin(&repeated, NonZeroU32::MIN, NONE_OVER, &grant(3)).await;
+        let refused = fresh.one.sign_ins.begin(&repeated, NonZeroU32::MIN, NONE_ENDED, &grant(3)).await;
         assert_eq!(refused.unwrap_err().kind, StoreErrorKind::Conflict);
     }
     assert_eq!(fresh.one.sessions.of_user(user_id(1)).await.unwrap(), [mine, other]);
@@ -78,7 +78,7 @@ async fn an_existing_id_is_a_conflict_and_writes_neither(fresh: &Fresh<Stores>) 
     let attempts = fresh
         .concurrently(|number, stores| async move {
             let session = session(3, user_id(number + 1), at(0));
-            let begun = stores.sign_ins.begin(&session, TEN, NONE_OVER, &grant(3)).await;
+            let begun = stores.sign_ins.begin(&session, TEN, NONE_ENDED, &grant(3)).await;
             begun.map(|_| session).map_err(|error| error.kind)
         })
         .await;
@@ -121,7 +121,7 @@ async fn check(
 async fn a_cancelled_write_leaves_both_or_neither(fresh: &Fresh<Stores>) {
     check(fresh, "a sign-in in the place of another", (100, true), async |stores, user| {
         let (made, three) = (session(10 * user.get() + 9, user, at(9)), NonZeroU32::new(3).unwrap());
-        stores.sign_ins.begin(&made, three, NONE_OVER, &grant(2)).await.unwrap();
+        stores.sign_ins.begin(&made, three, NONE_ENDED, &grant(2)).await.unwrap();
     })
     .await;
     check(fresh, "the end of a grant", (10_000, true), async |stores, user| {
@@ -263,7 +263,7 @@ async fn lists_every_begin_and_end(fresh: &Fresh<Stores>) {
     let sign_in = async |stores: &Stores| begin(stores, &first, &grant(1)).await;
     assert_are(&subjects_of(fresh, sign_in).await, &[about(&first), granted.clone()]);
     let evict = async |stores: &Stores| {
-        stores.sign_ins.begin(&second, NonZeroU32::MIN, NONE_OVER, &grant(2)).await.unwrap()
+        stores.sign_ins.begin(&second, NonZeroU32::MIN, NONE_ENDED, &grant(2)).await.unwrap()
     };
     assert_are(&subjects_of(fresh, evict).await, &[about(&first), about(&second), granted.clone()]);
     let version = version_of(&fresh.one, user).await;

@@ -5,7 +5,7 @@
 //! `COMPANION_WRITE_SNAPSHOT=1` writes; check below what is not exported.
 
 use super::Place;
-use crate::sample::{CAP, Collected, NOTHING_ENDED};
+use crate::sample::{CAP, Collected, NONE_ENDED};
 use companion_domain::{
     change::{Change, Changes, Key, Kind, Revision, Subject},
     model::{CodeFingerprint, Timestamp, UserId},
@@ -144,7 +144,7 @@ async fn grants(storage: &DieselStorage) {
     // A new version is higher than every migrated one.
     let before = GrantStore::find(storage, user_id(7)).await.unwrap().unwrap();
     assert_eq!(before.content.tokens.unwrap().as_bytes(), [1, 2]);
-    storage.begin(&a_session(4, 7, at(1)), CAP, NOTHING_ENDED, &GrantContent::default()).await.unwrap();
+    storage.begin(&a_session(4, 7, at(1)), CAP, NONE_ENDED, &GrantContent::default()).await.unwrap();
     let version = GrantStore::find(storage, user_id(7)).await.unwrap().unwrap().version;
     assert!(version > before.version, "{version:?}");
 }
@@ -159,7 +159,7 @@ async fn goes_on(storage: &DieselStorage) {
     assert!(FeedbackStore::find(storage, &"f-4".parse().unwrap()).await.unwrap().is_some());
     storage.write(Mutation::Report(a_heartbeat("eu-0", at(1_800_000_000)))).await.unwrap();
     assert!(storage.clusters().await.unwrap().iter().any(|cluster| cluster.cluster.as_str() == "eu-0"));
-    storage.begin(&a_session(3, 7, at(1)), CAP, NOTHING_ENDED, &GrantContent::default()).await.unwrap();
+    storage.begin(&a_session(3, 7, at(1)), CAP, NONE_ENDED, &GrantContent::default()).await.unwrap();
     assert!(!storage.revoke_user(user_id(7)).await.unwrap().is_empty());
     storage.check().await.unwrap();
 }

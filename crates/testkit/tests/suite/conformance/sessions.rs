@@ -8,7 +8,7 @@ use companion_domain::{
     session::{Cutoffs, Session, TokenHash, Uses, exceeding},
 };
 use companion_storage_memory::MemoryStorage;
-use companion_testkit::conformance::Fresh;
+use companion_testkit::{conformance::Fresh, world::NONE_ENDED};
 use std::{
     collections::HashMap,
     num::NonZeroU32,
@@ -107,8 +107,6 @@ struct Shared {
 
 const NO_LIMIT: NonZeroU32 = NonZeroU32::MAX;
 const MICROSECOND: Duration = Duration::from_micros(1);
-const NONE_OVER: Cutoffs =
-    Cutoffs { created: Timestamp::EPOCH, seen: Timestamp::EPOCH, ahead: Timestamp::from_micros(i64::MAX) };
 
 fn half(id: &TokenHash) -> Option<&[u8]> {
     id.as_bytes().get(..16)
@@ -211,7 +209,7 @@ impl SessionStore for Wrong {
                 }
             };
             self.inner.revoke(id).await?;
-            self.inner.begin(&touched, NO_LIMIT, NONE_OVER, &GrantContent::default()).await?;
+            self.inner.begin(&touched, NO_LIMIT, NONE_ENDED, &GrantContent::default()).await?;
         }
         Ok(())
     }
@@ -313,9 +311,9 @@ impl SignIns for Wrong {
             Fault::CapOfEleven => {
                 return self.inner.begin(session, cap.saturating_add(1), ended, grant).await;
             }
-            Fault::OverIgnored => return self.inner.begin(session, cap, NONE_OVER, grant).await,
+            Fault::OverIgnored => return self.inner.begin(session, cap, NONE_ENDED, grant).await,
             Fault::DateAheadStays => {
-                let ended = Cutoffs { ahead: NONE_OVER.ahead, ..ended };
+                let ended = Cutoffs { ahead: NONE_ENDED.ahead, ..ended };
                 return self.inner.begin(session, cap, ended, grant).await;
             }
             Fault::ConflictOverwrites => {
