@@ -1,4 +1,4 @@
-//! A node with a cache, and the storage conformance suite over two of them that share one store.
+//! A node with a cache, and the conformance suites of what it decorates over two of them that share one store.
 
 use companion_cache::{Cache, CacheSettings};
 use companion_domain::{
@@ -106,11 +106,23 @@ async fn two_nodes(memory: u64) -> Fresh<Stores> {
     Fresh::new(one).with_other(other).settling(settle).keeping(world)
 }
 
+/// The other suites would test the store behind the cache.
+macro_rules! decorated_conformance {
+    ($memory:expr) => {
+        companion_testkit::change_feed_conformance!(super::two_nodes($memory).await);
+        companion_testkit::grant_store_conformance!(super::two_nodes($memory).await);
+        companion_testkit::listings_conformance!(super::two_nodes($memory).await);
+        companion_testkit::records_conformance!(super::two_nodes($memory).await);
+        companion_testkit::session_store_conformance!(super::two_nodes($memory).await);
+        companion_testkit::sign_ins_conformance!(super::two_nodes($memory).await);
+    };
+}
+
 mod with_room {
-    companion_testkit::storage_conformance!(super::two_nodes(super::PLENTY).await);
+    decorated_conformance!(super::PLENTY);
 }
 
 /// So little memory that entries are evicted all the time.
 mod with_hardly_any_room {
-    companion_testkit::storage_conformance!(super::two_nodes(16 << 10).await);
+    decorated_conformance!(16 << 10);
 }
