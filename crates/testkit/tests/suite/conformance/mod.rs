@@ -84,31 +84,3 @@ fn every_suite_is_proven_by_a_wrong_adapter() {
         assert!(proven.contains(suite), "no wrong adapter proves {suite}");
     }
 }
-
-/// The snapshot that lists them, as it should be.
-fn snapshot() -> String {
-    let mut list = String::from(
-        "# Wrong adapters\n\nEach is the in-memory adapter with one fault, and the behaviour that catches it.\n\
-         `COMPANION_WRITE_SNAPSHOT=1 cargo nextest run -p companion-testkit conformance` writes this file.\n",
-    );
-    let mut proofs = all_proofs();
-    proofs.sort_by_key(|proof| proof.suite);
-    for suite in proofs.chunk_by(|one, two| one.suite == two.suite) {
-        let name = suite.first().map_or("", |proof| proof.suite);
-        list.push_str(&format!("\n## `{name}`: {}\n\n| fault | noticed by |\n|---|---|\n", suite.len()));
-        for proof in suite {
-            list.push_str(&format!("| {} | `{}` |\n", proof.fault, proof.behaviour));
-        }
-    }
-    list
-}
-
-/// A fault that is dropped, or caught by another behaviour, shows in the diff of the snapshot.
-#[test]
-fn the_snapshot_lists_every_wrong_adapter() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/conformance/wrong-adapters.md");
-    if std::env::var_os("COMPANION_WRITE_SNAPSHOT").is_some() {
-        std::fs::write(file, snapshot()).unwrap();
-    }
-    assert_eq!(std::fs::read_to_string(file).unwrap(), snapshot(), "{file} is not up to date");
-}
