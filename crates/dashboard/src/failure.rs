@@ -142,7 +142,7 @@ impl FailurePages {
             ),
             ApiError::SettingsChanged(_) => (
                 "Nothing was changed",
-                "Someone else changed these settings meanwhile. Open the page again to see what they are now.",
+                "These settings were changed meanwhile. Open the page again to see what they are now.",
                 HOME,
             ),
             ApiError::PermissionMissing(_) => {
@@ -150,7 +150,7 @@ impl FailurePages {
             }
             ApiError::Blocked => (
                 "You cannot use this site",
-                "Your account was blocked by those who run this service. Signing in again does not change that.",
+                "Your account was blocked on this service. Signing in again does not change that.",
                 support.unwrap_or(HOME),
             ),
             ApiError::RateLimited(_) => (
@@ -164,7 +164,7 @@ impl FailurePages {
                 HOME,
             ),
             ApiError::SignInNotConfigured => {
-                ("Nobody can sign in yet", "Those who run this site have not set up signing in.", HOME)
+                ("Sign-in is not configured", "This site cannot sign users in yet.", HOME)
             }
             ApiError::ProviderFailed(_) | ApiError::ProviderTimeout(_) => (
                 "The chat platform does not answer",

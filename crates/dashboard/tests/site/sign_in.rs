@@ -163,7 +163,7 @@ async fn without_an_application_sign_in_does_not_redirect() {
     let site = Site::with(|settings| settings.platform = None).await;
     let answer = site.get("/sign-in").await;
     assert_eq!(answer.status, 503);
-    assert!(html(&answer).contains("have not set up signing in"));
+    assert!(html(&answer).contains("Sign-in is not configured"));
 }
 
 #[actix_web::test]
