@@ -104,7 +104,7 @@ fn trained(
     Ok(vec![training, build(&optimized)])
 }
 
-/// Measures what is published, with symbols, so that allocations are counted. The benchmark installs its peers itself,
+/// Measures what is published, with symbols for profilers. The benchmark installs its peers itself,
 /// because no other task needs them.
 fn speed(build_arguments: &[String], arguments: &[String]) -> Invocation {
     Invocation::new(BENCH)

@@ -82,7 +82,7 @@ enum Command {
     /// Servers run on the first core and the load on the second. With both builds it takes about an hour, and the
     /// machine must be idle otherwise.
     Bench {
-        /// Tables: endpoints, latency, growth, busy, instructions, memory, start, outage, log
+        /// Tables: endpoints, latency, growth, busy, instructions, memory, start, outage, log, writes
         tables: Vec<String>,
         /// Run fewer and shorter rounds, with smaller worlds
         #[arg(long)]

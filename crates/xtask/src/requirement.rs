@@ -149,7 +149,7 @@ pub(crate) const LLVM_TOOLS: Requirement = Requirement {
     name: "llvm-tools",
     is_met: || dist::profdata().is_ok_and(|program| program.is_file()),
     install: || vec![Invocation::new("rustup component add llvm-tools")],
-    without: "the program is built without profile-guided optimization, and instructions are not counted",
+    without: "the program is built without profile-guided optimization, and `deep instructions` is skipped",
 };
 
 /// Counts instructions.
