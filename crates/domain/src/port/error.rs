@@ -26,8 +26,8 @@ pub enum StoreErrorKind {
     /// panicked or was cancelled. A retry may succeed. Every failure that fits no other kind is of this one.
     #[error("cannot serve now")]
     Unavailable,
-    /// Stored data is invalid, and continuing without it would be wrong: a session, a grant, or a file that is
-    /// damaged as a whole. A retry does not help; an operator has to look.
+    /// Stored data is invalid, and continuing without it would be wrong: a session, a grant, the settings of
+    /// a guild, or a file that is damaged as a whole. A retry does not help; an operator has to look.
     #[error("corrupt data")]
     Corrupt,
 }

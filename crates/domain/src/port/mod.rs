@@ -16,9 +16,10 @@
 //!   connection broke or the disk failed so late that the outcome is unknown. Repeating a write is harmless.
 //! - **Unreadable data is left out.** A record that was stored under other rules and is no longer a valid value of
 //!   the domain counts as absent: lists omit it, a lookup does not find it, and writing, removing and forgetting it
-//!   work. The exceptions are a session and a grant that are looked up by their key, which are
-//!   [`Corrupt`](StoreErrorKind::Corrupt): no user is let in or signed out on a guess. A grant with tokens whose list
-//!   alone is unreadable is a grant without a list.
+//!   work. The exceptions are a session, a grant and the settings of a guild that are looked up by their key,
+//!   which are [`Corrupt`](StoreErrorKind::Corrupt): no user is let in or signed out on a guess, and no setting that an
+//!   operator may still repair is overwritten. A grant with tokens whose list alone is unreadable is a grant without a
+//!   list.
 //! - **Values round-trip exactly**, to the character, the microsecond and the bit: nothing is trimmed, folded,
 //!   normalised, rounded or truncated. Absent and empty differ. Ids are compared as a whole, by equality only.
 //! - **Adapters have no limits of their own.** A result is complete, however large, unless the caller passes a limit;

@@ -1,8 +1,8 @@
 //! Unreadable rows: they are skipped, counted, and logged once.
 //!
 //! A row can become invalid: a rule became stricter after it was written, or an operator changed it by hand. One such
-//! row must not fail the others, so every list and every lookup passes here. Only a lookup of a single session or grant
-//! returns an error, because access is never granted on a guess.
+//! row must not fail the others, so every list and every lookup passes here. Only a lookup of a single session, grant or
+//! guild's settings returns an error: access is never granted, and nothing is overwritten, on a guess.
 
 use super::{
     records::table_of,
