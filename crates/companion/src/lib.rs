@@ -1,7 +1,7 @@
 //! The Companion program: configuration, command line and composition root.
 //!
 //! This crate assembles the others. It must not decide what the domain decides (permissions, listings) or what the HTTP
-//! crate decides (paths, status codes, JSON). Only [`composition`] and [`demo`] know which adapter is in use.
+//! crate decides (paths, status codes, JSON). Only [`composition`] chooses adapters.
 //!
 //! | module | contents |
 //! |---|---|

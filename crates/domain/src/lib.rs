@@ -1,7 +1,8 @@
 //! The domain of Companion: models, rules, ports and use cases.
 //!
 //! This crate knows what a guild, a permission, a session or a status is, and what may be done with them. It must
-//! never know how anything is stored, sent or shown: no database, no HTTP, no JSON, no runtime, no clock. Everything
+//! never know how anything is stored, sent or shown: no database, no HTTP, no runtime, no clock, and no JSON but that of
+//! settings. Everything
 //! it needs from outside is a trait in [`port`].
 //!
 //! | module | contents |

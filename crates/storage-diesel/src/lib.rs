@@ -36,13 +36,13 @@
 //!
 //! **A column** of `guilds` is named in two files of this crate: in the list of `schema.rs`, and beside its field in
 //! `table/values.rs`. Reading, writing, staging, comparing, merging and exporting are derived from
-//! the list. It also needs a migration of the same name in each folder of `migrations/`, whose digest is written below
-//! the list, and a database of its schema version in `tests/storage/shared/ages`, which later versions must be able to
-//! read.
+//! the list. It also needs a migration of the same name in each folder of `migrations/`, the new `POSTGRES_DIGEST` below
+//! the list, and statements in `tests/storage/shared/ages` that fill the tables of its version, which later versions
+//! must be able to read.
 //!
 //! **A table** needs the same migrations, an entry in the list of `schema.rs`, its values in `table/values.rs`, and
-//! its statements in `port/`, or in `table/` if several ports or syncs use them. If a sync carries it, the entry also names its staging table and
-//! its record; finding, putting, removing, syncing and exporting the record follow from it.
+//! its statements in `port/`, or in `table/` if several ports or syncs use them. If a sync carries it, the entry also names
+//! its staging table and its record; finding, putting, removing, syncing and exporting the record follow from it.
 //!
 //! **A database** is a folder beside `sqlite` and `postgres`, and a variant of `AnyConnection` and of `Database`.
 //! Statements use the SQL that all databases share. A difference is a method in `connection.rs` or `database.rs`, or a

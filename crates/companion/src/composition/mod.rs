@@ -1,6 +1,7 @@
 //! The composition root: chooses the adapters and builds the use cases on them.
 //!
-//! To add a storage adapter, give its scheme an arm in `storage.rs`; nothing else changes.
+//! To add a storage adapter, add a variant to `StorageUrl` and to [`Storage`]; the compiler names the matches that lack
+//! it.
 
 mod identity;
 mod key_file;

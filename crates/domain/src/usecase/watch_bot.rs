@@ -86,7 +86,7 @@ pub struct WatchBot(pub(super) Arc<Core>);
 
 impl WatchBot {
     /// Compares the bot with its history, and writes what has changed. Returns an alert if this node must send one, which
-    /// is never the case without `has_alerts`. Called every second.
+    /// is never the case without `has_alerts`. Called twice a second.
     pub async fn tick(
         &self,
         observed: &mut Observed,

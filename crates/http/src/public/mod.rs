@@ -1,4 +1,4 @@
-//! The public API: five endpoints, one file each.
+//! The public API: five endpoints and the optional settings of a guild, one file each.
 
 mod auth;
 mod feedback;

@@ -17,8 +17,7 @@
 //! |---|---|
 //! | [`storage_conformance!`](crate::storage_conformance) | all storage ports over one store: [`Stores`] |
 //! | `spent_codes_conformance!`, `health_conformance!` … | one port, named like its module here |
-//! | [`identity_provider_conformance!`](crate::identity_provider_conformance) | a provider, and control of its platform
-//! |
+//! | [`identity_provider_conformance!`](crate::identity_provider_conformance) | a provider, and its platform |
 //!
 //! The suites of ports that write alone use only that port, so an adapter of one port can run its own. Sessions and
 //! grants are written by [`sign_ins`], and data from the bot through [`records`], so the suites of ports over them need
