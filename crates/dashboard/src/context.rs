@@ -182,13 +182,10 @@ impl FromRequest for Exchange {
 
 impl Exchange {
     /// Awaits a read of the store.
-    pub(crate) fn read<T, E>(
+    pub(crate) fn read<T, E: Into<ApiError>>(
         &self,
         work: impl Future<Output = Result<T, E>>,
-    ) -> impl Future<Output = Result<T, ApiError>>
-    where
-        ApiError: From<E>,
-    {
+    ) -> impl Future<Output = Result<T, ApiError>> {
         deadline::within_storage(&self.context.storage_limiter, &self.request, work)
     }
 

@@ -21,14 +21,11 @@ const STORAGE_DEADLINE: Duration = Duration::from_secs(5);
 
 /// Awaits a read of the store for at most five seconds. Returns [`ApiError::StorageUnavailable`] on a timeout and
 /// [`ApiError::Overloaded`] if too many requests wait.
-pub fn within_storage<T, E>(
+pub fn within_storage<T, E: Into<ApiError>>(
     limiter: &ConcurrencyLimiter,
     request: &HttpRequest,
     work: impl Future<Output = Result<T, E>>,
-) -> impl Future<Output = Result<T, ApiError>>
-where
-    ApiError: From<E>,
-{
+) -> impl Future<Output = Result<T, ApiError>> {
     within(STORAGE_DEADLINE, limiter, request, work)
 }
 
@@ -37,22 +34,20 @@ where
 ///
 /// The functions here box `work` before their async blocks. Each `async fn` around it would double its size, because it
 /// stores its argument beside what it awaits.
-pub(crate) fn within<T, E>(
+pub(crate) fn within<T, E: Into<ApiError>>(
     limit: Duration,
     limiter: &ConcurrencyLimiter,
     request: &HttpRequest,
     work: impl Future<Output = Result<T, E>>,
-) -> impl Future<Output = Result<T, ApiError>>
-where
-    ApiError: From<E>,
-{
+) -> impl Future<Output = Result<T, ApiError>> {
     let mut work = Box::pin(work);
     async move {
         if let Some(done) = poll_immediate(work.as_mut()).await {
-            return Ok(done?);
+            return done.map_err(Into::into);
         }
         let _permit = limiter.acquire(Client::behind_request(request))?;
-        Ok(timeout(limit, work).await.map_err(|late| ApiError::StorageUnavailable(late.into()))??)
+        let done = timeout(limit, work).await.map_err(|late| ApiError::StorageUnavailable(late.into()))?;
+        done.map_err(Into::into)
     }
 }
 
@@ -68,16 +63,11 @@ pub(crate) fn sign_in<T: 'static>(
 
 /// Awaits a change of stored data. It runs to completion even on a timeout or disconnect, so that the audit trail and the
 /// public responses include it.
-pub fn change<T, E>(
+pub fn change<T: 'static, E: Into<ApiError> + 'static>(
     limiter: &ConcurrencyLimiter,
     request: &HttpRequest,
     work: impl Future<Output = Result<T, E>> + 'static,
-) -> impl Future<Output = Result<T, ApiError>>
-where
-    T: 'static,
-    E: 'static,
-    ApiError: From<E>,
-{
+) -> impl Future<Output = Result<T, ApiError>> {
     let work = Box::pin(carried(work));
     async move {
         let _permit = limiter.acquire(Client::behind_request(request))?;
@@ -85,18 +75,13 @@ where
     }
 }
 
-async fn run_to_completion<T, E>(
+async fn run_to_completion<T: 'static, E: Into<ApiError> + 'static>(
     limit: Duration,
     work: LocalBoxFuture<'static, Result<T, E>>,
     late: fn(Cause) -> ApiError,
-) -> Result<T, ApiError>
-where
-    T: 'static,
-    E: 'static,
-    ApiError: From<E>,
-{
+) -> Result<T, ApiError> {
     let work = SpawnOnDrop(Some(work));
-    Ok(timeout(limit, work).await.map_err(|elapsed| late(elapsed.into()))??)
+    timeout(limit, work).await.map_err(|elapsed| late(elapsed.into()))?.map_err(Into::into)
 }
 
 /// A future that moves to a task of its own if it is dropped before it completes. Until then its request polls it, because

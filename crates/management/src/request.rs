@@ -103,42 +103,33 @@ impl<B> Call<B> {
     }
 
     /// Awaits a read of the store.
-    pub(crate) fn read<T, E>(
+    pub(crate) fn read<T, E: Into<ApiError>>(
         &self,
         work: impl Future<Output = Result<T, E>>,
-    ) -> impl Future<Output = Result<T, ApiError>>
-    where
-        ApiError: From<E>,
-    {
+    ) -> impl Future<Output = Result<T, ApiError>> {
         deadline::within_storage(&self.context.storage_limiter, &self.request, work)
     }
 
     /// Awaits a change of the store, which is not cancelled with the request.
-    pub(crate) fn write<T: 'static, E: 'static>(
+    pub(crate) fn write<T: 'static, E: Into<ApiError> + 'static>(
         &self,
         work: impl Future<Output = Result<T, E>> + 'static,
-    ) -> impl Future<Output = Result<T, ApiError>>
-    where
-        ApiError: From<E>,
-    {
+    ) -> impl Future<Output = Result<T, ApiError>> {
         deadline::change(&self.context.storage_limiter, &self.request, work)
     }
 
     /// Runs and audits a change, and responds with its tally.
-    pub(crate) fn change<E: 'static>(
+    pub(crate) fn change<E: Into<ApiError> + 'static>(
         &self,
         audit: Audit,
         work: impl Future<Output = Result<Tally, E>> + 'static,
-    ) -> impl Future<Output = Result<HttpResponse, ApiError>>
-    where
-        ApiError: From<E>,
-    {
+    ) -> impl Future<Output = Result<HttpResponse, ApiError>> {
         let audited = work.map(move |done| {
-            let done = done.map_err(ApiError::from);
+            let done = done.map_err(Into::into);
             audit.concluded(done.as_ref());
             done
         });
-        self.write::<Tally, ApiError>(audited).map(|done| Changes::answer(done?))
+        self.write(audited).map(|done| Changes::answer(done?))
     }
 
     /// Applies and audits what the bot sent.

@@ -98,7 +98,7 @@ pub(crate) async fn patch(call: Call<Document>) -> Result<HttpResponse, ApiError
         audit.concluded(changed.as_ref().map(|(_, tally)| tally));
         changed.map(|(view, _)| view)
     };
-    shown(&call.write::<SettingsView, ApiError>(work).await?)
+    shown(&call.write(work).await?)
 }
 
 /// Remove the settings of a guild
