@@ -262,6 +262,15 @@ impl Key {
             | Self::Period(..) => Subject::Many(self.kind()),
         }
     }
+
+    /// Returns the guild that the record belongs to. It cannot be stored without the guild.
+    #[must_use]
+    pub const fn guild(&self) -> Option<GuildId> {
+        match self {
+            Self::Member(guild, _) | Self::Outline(guild) => Some(*guild),
+            _ => None,
+        }
+    }
 }
 
 /// The answer to "what has changed since this revision?"

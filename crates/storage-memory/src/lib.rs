@@ -14,7 +14,7 @@
 //! history, spent_codes   the changes of all writes; codes that have been used
 //! ```
 //!
-//! A new kind of record about a user or a guild needs an arm in `names` of `tables.rs`, and one that is read by its type
+//! A new kind of record about a user needs an arm in `names` of `tables.rs`, and one that is read by its type
 //! a line in `contents!` there. The compiler requires neither; the conformance suites fail. Other data is a field of
 //! `Tables`. A write notes every change in the journal that it receives; the history and the waking
 //! of readers follow from that.

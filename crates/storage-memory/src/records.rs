@@ -5,8 +5,7 @@ use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Journal, Key, Kind, Subject, Tally},
     model::{
-        ClusterId, GuildId, Heartbeat, Member, Notice, Outline, Period, PeriodChange, PeriodSubject, RoleSet,
-        UserId,
+        ClusterId, GuildId, Heartbeat, Member, Notice, Period, PeriodChange, PeriodSubject, RoleSet, UserId,
     },
     port::{
         ApplyError, Mutation, Numbered, Record, RecordSink, RecordSource, Records, Replace, StoreError,
@@ -196,24 +195,18 @@ fn sync(
     journal: &mut Journal,
 ) -> Result<Tally, SyncError> {
     let unknown = |guild: GuildId| !state.has_guild(guild) && !staged.contains_key(&Key::Guild(guild));
-    let lost = staged.values().filter_map(|Numbered { line, record }| match record {
-        Record::Member(Member { guild, .. }) | Record::Outline(Outline { guild, .. }) if unknown(*guild) => {
-            Some((*line, *guild))
-        }
-        _ => None,
+    let lost = staged.iter().filter_map(|(key, Numbered { line, .. })| {
+        let guild = key.guild().filter(|guild| unknown(*guild))?;
+        Some((*line, guild))
     });
     if let Some((line, guild)) = lost.min() {
         return Err(SyncError::UnknownGuild { line, guild });
     }
     let mut tally = Tally::NOTHING;
     for kind in &replace.kinds {
-        let is_kept = |key: &Key| match key {
-            Key::Guild(guild) | Key::Member(guild, _) | Key::Outline(guild)
-                if !replace.covers(*kind, *guild) =>
-            {
-                true
-            }
-            key => staged.contains_key(key),
+        let is_kept = |key: &Key| {
+            let guild = if let Key::Guild(guild) = key { Some(*guild) } else { key.guild() };
+            guild.is_some_and(|guild| !replace.covers(*kind, guild)) || staged.contains_key(key)
         };
         tally += remove_others(state, *kind, is_kept, journal);
     }

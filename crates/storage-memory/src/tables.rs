@@ -4,7 +4,7 @@ use crate::{history::History, spent_codes::Marks};
 use companion_domain::{
     change::{Journal, Key, Kind, Tally},
     model::{
-        ClusterId, Feedback, Guild, GuildId, GuildWithRoles, Heartbeat, Member, Notice, Outline, Period,
+        ClusterId, Feedback, Guild, GuildId, GuildWithRoles, Heartbeat, Member, Notice, Period,
         StaffPermissions, Subscription, TeamMember, Timestamp, UserId,
     },
     port::{Grant, GrantSummary, GrantVersion, Listing, ListingScope, PlatformPause, Record},
@@ -48,19 +48,20 @@ pub(crate) enum Named {
     Positive,
 }
 
-fn names(record: &Record) -> Vec<Named> {
+fn names(key: &Key, record: &Record) -> Vec<Named> {
+    let mut names: Vec<_> = key.guild().map(Named::Guild).into_iter().collect();
     match record {
-        Record::Member(member) => vec![Named::Guild(member.guild), Named::User(member.user)],
-        Record::Outline(outline) => vec![Named::Guild(outline.guild)],
-        Record::Subscription(it) => it.guilds.as_slice().iter().copied().map(Named::Premium).collect(),
-        Record::Feedback(entry) if entry.rating.is_positive() => {
-            vec![Named::User(entry.submitter.id), Named::Positive]
+        Record::Member(member) => names.push(Named::User(member.user)),
+        Record::Subscription(it) => names.extend(it.guilds.as_slice().iter().copied().map(Named::Premium)),
+        Record::Feedback(entry) => {
+            names.push(Named::User(entry.submitter.id));
+            names.extend(entry.rating.is_positive().then_some(Named::Positive));
         }
-        Record::Feedback(entry) => vec![Named::User(entry.submitter.id)],
-        Record::SettingsEdit(entry) => entry.edit.by.map(Named::User).into_iter().collect(),
-        Record::Session(session) => vec![Named::User(session.user)],
-        _ => Vec::new(),
+        Record::SettingsEdit(entry) => names.extend(entry.edit.by.map(Named::User)),
+        Record::Session(session) => names.push(Named::User(session.user)),
+        _ => {}
     }
+    names
 }
 
 /// What the records of a kind contain.
@@ -133,12 +134,11 @@ impl Tables {
     /// Adds or replaces a record, and notes the change unless the record is equal. A record whose guild is unknown is
     /// ignored, because the same sync has removed the guild.
     pub(crate) fn put(&mut self, record: Record, journal: &mut Journal) -> Tally {
-        if let Record::Member(Member { guild, .. }) | Record::Outline(Outline { guild, .. }) = &record
-            && !self.has_guild(*guild)
-        {
+        let key = record.key();
+        if key.guild().is_some_and(|guild| !self.has_guild(guild)) {
             return Tally::NOTHING;
         }
-        let subject = record.key().subject();
+        let subject = key.subject();
         journal.noted(self.set(record), || subject)
     }
 
@@ -159,7 +159,7 @@ impl Tables {
             return Tally::NOTHING;
         }
         let earlier = self.unset(&key);
-        for name in names(&record) {
+        for name in names(&key, &record) {
             self.named.entry(name).or_default().insert(key.clone());
         }
         if let Record::Grant(_, grant) = &record {
@@ -174,7 +174,7 @@ impl Tables {
         let Some(record) = self.records.get_mut(&key.kind()).and_then(|table| table.remove(key)) else {
             return Tally::NOTHING;
         };
-        for name in names(&record) {
+        for name in names(key, &record) {
             if let Some(keys) = self.named.get_mut(&name) {
                 keys.remove(key);
                 if keys.is_empty() {

@@ -272,28 +272,28 @@ impl Mutation {
         }
     }
 
-    /// Checks what needs no store: that every kind can be written alone, and that no member or outline belongs to a
-    /// guild that the batch itself has removed. Returns the guilds that must be stored already.
+    /// Checks what needs no store: that every kind can be written alone, and that no record belongs to a guild that
+    /// the batch itself has removed. Returns the guilds that must be stored already.
     pub fn check(batch: &[Self]) -> Result<BTreeSet<GuildId>, ApplyError> {
         let mut there = BTreeMap::new();
         let mut needed = BTreeSet::new();
         for mutation in batch {
-            if let Self::Put(_) | Self::Remove(_) = mutation
-                && !mutation.kind().is_writable_alone()
-            {
-                return Err(ApplyError::NotWritableAlone(mutation.kind()));
+            let (key, is_put) = match mutation {
+                Self::Put(record) => (record.key(), true),
+                Self::Remove(key) => (key.clone(), false),
+                _ => continue,
+            };
+            if !key.kind().is_writable_alone() {
+                return Err(ApplyError::NotWritableAlone(key.kind()));
             }
-            match mutation {
-                Self::Put(Record::Guild(guild)) => drop(there.insert(guild.id, true)),
-                Self::Remove(Key::Guild(guild)) => drop(there.insert(*guild, false)),
-                Self::Put(Record::Member(Member { guild, .. }) | Record::Outline(Outline { guild, .. }))
-                | Self::Remove(Key::Member(guild, _) | Key::Outline(guild)) => match there.get(guild) {
-                    None => drop(needed.insert(*guild)),
+            if let Key::Guild(guild) = key {
+                there.insert(guild, is_put);
+            } else if let Some(guild) = key.guild() {
+                match there.get(&guild) {
+                    None => drop(needed.insert(guild)),
                     Some(true) => {}
-                    Some(false) => return Err(ApplyError::UnknownGuild(*guild)),
-                },
-                // Other records need no guild.
-                _ => {}
+                    Some(false) => return Err(ApplyError::UnknownGuild(guild)),
+                }
             }
         }
         Ok(needed)

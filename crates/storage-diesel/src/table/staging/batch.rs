@@ -13,7 +13,6 @@ use crate::{
 };
 use companion_domain::{
     change::Kind,
-    model::{Member, Outline},
     port::{Numbered, Record},
 };
 use diesel::{
@@ -51,18 +50,15 @@ impl RecordBatch {
     }
 
     fn take(&mut self, line: u64, record: Record) {
-        match &record {
-            Record::Member(Member { guild, .. }) | Record::Outline(Outline { guild, .. }) => {
-                self.named_guilds.entry(guild.column()).or_insert(line.cast_signed());
-            }
-            Record::Subscription(subscription) => {
-                let guilds = subscriptions::named_guilds(subscription).collect();
-                self.subscription_guilds.insert(subscription.user.column(), guilds);
-            }
-            _ => {}
+        let key = record.key();
+        if let Some(guild) = key.guild() {
+            self.named_guilds.entry(guild.column()).or_insert(line.cast_signed());
         }
-        let (kind, key) = (record.kind(), RowKey::from(&record.key()));
-        self.rows.entry(kind).or_default().insert(key, into_row(record));
+        if let Record::Subscription(subscription) = &record {
+            let guilds = subscriptions::named_guilds(subscription).collect();
+            self.subscription_guilds.insert(subscription.user.column(), guilds);
+        }
+        self.rows.entry(key.kind()).or_default().insert(RowKey::from(&key), into_row(record));
     }
 
     /// Stages all rows in one transaction.
