@@ -132,11 +132,11 @@ impl Installation {
 }
 
 /// Returns a free loopback address. It lies below the ephemeral ports, so that no connection takes it before the program
-/// binds it, and each concurrent test has a range of its own.
+/// binds it, and above port 10080, the last one that browsers block. Each concurrent test has a range of its own.
 pub(crate) fn free_address() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let slot = std::env::var("NEXTEST_TEST_GLOBAL_SLOT").ok().and_then(|slot| slot.parse::<u32>().ok());
-    let first = 10_000 + slot.unwrap_or(0) % 10 * 1_000;
+    let first = 11_000 + slot.unwrap_or(0) % 10 * 1_000;
     loop {
         let number = process::id().wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
         let address = format!("127.0.0.1:{}", first + number % 1_000);
