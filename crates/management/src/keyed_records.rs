@@ -1,7 +1,8 @@
 //! The records that the bot writes one by one.
 
 use crate::resource::{FedRecord, Operation, describe, resource};
-use companion_http::{ApiError, openapi::failure, routing::Resource};
+use companion_domain::change::Key;
+use companion_http::{ApiError, audit::Audit, openapi::failure, routing::Resource};
 use companion_records::{
     BlockedRecord, FeedbackRecord, GuildRecord, MemberRecord, NoticeRecord, OutlineRecord, StaffRecord,
     SubscriptionRecord,
@@ -92,5 +93,24 @@ fed! {
         "remove_notice": "Remove a notice, from the history too",
         const PUT_MORE: &'static str = "It is shown while it counts, and in the history afterwards. At most 50 can be open, that is, without an end.";
         const MIN_BODY_LIMIT: usize = Self::MAX_BYTES;
+    }
+}
+
+/// Adds the key of a record to an audit event.
+pub(crate) fn audited(audit: Audit, key: &Key) -> Audit {
+    match key {
+        Key::Member(guild, user) => audit.user(*user).subject(guild),
+        Key::Subscription(user) | Key::Staff(user) | Key::Blocked(user) => audit.user(*user),
+        Key::Guild(guild) | Key::Outline(guild) => audit.subject(guild),
+        Key::Feedback(id) => audit.subject(id),
+        Key::Notice(id) => audit.subject(id),
+        // Not written one by one.
+        Key::Team(..)
+        | Key::Schema(())
+        | Key::Settings(_)
+        | Key::SettingsEdit(..)
+        | Key::Period(..)
+        | Key::Session(_)
+        | Key::Grant(_) => audit,
     }
 }

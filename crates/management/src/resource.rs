@@ -1,12 +1,12 @@
 //! Handlers for records that are written, read and removed under their key.
 
-use crate::request::{Call, Changes, Document, MinBodyLimit, answer};
-use actix_web::{HttpResponse, http::Method};
-use companion_domain::{
-    change::Key,
-    port::{Mutation, Record},
+use crate::{
+    keyed_records::audited,
+    request::{Call, Changes, Document, MinBodyLimit, answer},
 };
-use companion_http::{ApiError, audit::Audit, routing};
+use actix_web::{HttpResponse, http::Method};
+use companion_domain::port::{Mutation, Record};
+use companion_http::{ApiError, routing};
 use companion_records::{Body, KeyPart, KeyedRecord};
 use utoipa::{
     IntoResponses, ToSchema,
@@ -81,25 +81,6 @@ async fn put<R: FedRecord>(call: Call<Document>) -> Result<HttpResponse, ApiErro
 async fn remove<R: FedRecord>(call: Call) -> Result<HttpResponse, ApiError> {
     let key = R::into_key(call.key::<R>()?);
     call.feed(audited(call.audit(R::REMOVE.0), &key), Mutation::Remove(key)).await
-}
-
-/// Adds the key of a record to an audit event.
-fn audited(audit: Audit, key: &Key) -> Audit {
-    match key {
-        Key::Member(guild, user) => audit.user(*user).subject(guild),
-        Key::Subscription(user) | Key::Staff(user) | Key::Blocked(user) => audit.user(*user),
-        Key::Guild(guild) | Key::Outline(guild) => audit.subject(guild),
-        Key::Feedback(id) => audit.subject(id),
-        Key::Notice(id) => audit.subject(id),
-        // Not written one by one.
-        Key::Team(..)
-        | Key::Schema(())
-        | Key::Settings(_)
-        | Key::SettingsEdit(..)
-        | Key::Period(..)
-        | Key::Session(_)
-        | Key::Grant(_) => audit,
-    }
 }
 
 /// Adds the operations on these records, and their schema, to the OpenAPI document.
