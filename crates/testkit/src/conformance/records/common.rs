@@ -3,18 +3,15 @@
 use crate::{
     conformance::{
         Stores,
-        sample::{
-            at, feedback, grant, guild, guild_id, member, notice, outline, period, session, settings_entry,
-            settings_schema, staff, stored_settings, subscription, team_member, user_id,
-        },
+        sample::user_id,
         stream::{Collected, Stream},
     },
     entropy::SeededEntropy,
 };
 use companion_domain::{
     change::{Key, Kind, Tally},
-    model::{GuildWithRoles, PeriodSubject, RoleSet, StaffPermission},
-    port::{Grant, GrantVersion, Mutation, Record, Replace, SyncError},
+    model::{GuildWithRoles, RoleSet},
+    port::{Mutation, Record, Replace, SyncError},
 };
 use std::collections::BTreeMap;
 
@@ -106,40 +103,4 @@ pub(super) fn assert_same(found: &BTreeMap<Key, Record>, expected: &BTreeMap<Key
 
 pub(super) fn by_key(records: Vec<Record>) -> BTreeMap<Key, Record> {
     records.into_iter().map(|record| (record.key(), record)).collect()
-}
-
-/// Returns two records of every kind, but one schema, with every member in guild 1, each kind in key order.
-pub(in crate::conformance) fn two_of_each() -> Vec<Record> {
-    let granted = |version, number| Grant { version: GrantVersion(version), content: grant(number) };
-    vec![
-        Record::Guild(guild(guild_id(1))),
-        Record::Guild(guild(guild_id(2))),
-        Record::Member(member(guild_id(1), user_id(1), &[1, 2])),
-        Record::Member(member(guild_id(1), user_id(2), &[3])),
-        Record::Subscription(subscription(user_id(1), [1, 2], 3)),
-        Record::Subscription(subscription(user_id(2), [], 1)),
-        Record::Staff(user_id(1), staff([StaffPermission::Support])),
-        Record::Staff(user_id(2), staff([StaffPermission::Founder, StaffPermission::Docwriter])),
-        Record::Blocked(user_id(8)),
-        Record::Blocked(user_id(9)),
-        Record::Feedback(feedback("one", 5, user_id(1))),
-        Record::Feedback(feedback("two", 2, user_id(2))),
-        Record::Team(team_member(user_id(1), "Core", 1)),
-        Record::Team(team_member(user_id(2), "Core", 2)),
-        Record::Outline(outline(guild_id(1))),
-        Record::Outline(outline(guild_id(2))),
-        Record::Schema(settings_schema()),
-        Record::Settings(guild_id(1), stored_settings(1)),
-        Record::Settings(guild_id(2), stored_settings(2)),
-        Record::SettingsEdit(settings_entry(guild_id(1), 1)),
-        Record::SettingsEdit(settings_entry(guild_id(2), 2)),
-        Record::Notice(notice("one")),
-        Record::Notice(notice("two")),
-        Record::Period(period(PeriodSubject::Silent, at(1))),
-        Record::Period(period(PeriodSubject::Silent, at(2))),
-        Record::Session(session(1, user_id(1), at(1))),
-        Record::Session(session(2, user_id(2), at(2))),
-        Record::Grant(user_id(1), granted(7, 1)),
-        Record::Grant(user_id(2), granted(3, 2)),
-    ]
 }

@@ -1,8 +1,8 @@
 //! The contents of an export.
 
 use super::{
-    common::{add, assert_same, by_key, contents, everything, exported, two_of_each},
-    kinds::KEYED,
+    common::{add, assert_same, by_key, contents, everything, exported},
+    kinds::{KEYED, two_of_each},
 };
 use crate::conformance::{
     Fresh, Stores,

@@ -1,12 +1,13 @@
-//! The table of kinds with a key: samples of each, and their properties.
+//! What the suites know of each kind: samples, a table of those with a key, and whose a record is.
 
 use super::common::{by_key, put_all};
 use crate::{
     conformance::{
         Stores,
         sample::{
-            AWKWARD, awkward_names, awkward_prose, feedback, guild, guild_id, member, name, notice, outline,
-            prose, staff, stars, subscription, user_id,
+            AWKWARD, at, awkward_names, awkward_prose, feedback, grant, guild, guild_id, member, name,
+            notice, outline, period, prose, session, settings_entry, settings_schema, staff, stars,
+            stored_settings, subscription, team_member, user_id,
         },
     },
     world::roles,
@@ -15,9 +16,10 @@ use companion_domain::{
     change::Key,
     model::{
         ChannelKind, Entries, Feedback, Guild, Member, MemberCount, Notice, NoticeKind, Outline,
-        OutlineEntry, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffPermission, Timestamp,
+        OutlineEntry, PeriodSubject, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffPermission,
+        Timestamp, UserId,
     },
-    port::Record,
+    port::{Grant, GrantVersion, Record},
 };
 
 /// A kind of record that is put, found and removed by its key.
@@ -61,10 +63,7 @@ impl KeyedKind {
 
     /// Returns the guilds that must be stored before the records of these numbers.
     pub(super) fn needed(&self, numbers: impl IntoIterator<Item = u64>) -> Vec<Record> {
-        let home = |number| match self.key(number) {
-            Key::Member(id, _) | Key::Outline(id) => Some(Record::Guild(guild(id))),
-            _ => None,
-        };
+        let home = |number| Some(Record::Guild(guild(self.key(number).guild()?)));
         by_key(numbers.into_iter().filter_map(home).collect()).into_values().collect()
     }
 
@@ -134,6 +133,64 @@ pub(in crate::conformance) const KEYED: [KeyedKind; 8] = [
         awkward: awkward_entries,
     },
 ];
+
+/// Returns two records of every kind, but one schema, with every member in guild 1, each kind in key order.
+pub(in crate::conformance) fn two_of_each() -> Vec<Record> {
+    let granted = |version, number| Grant { version: GrantVersion(version), content: grant(number) };
+    vec![
+        Record::Guild(guild(guild_id(1))),
+        Record::Guild(guild(guild_id(2))),
+        Record::Member(member(guild_id(1), user_id(1), &[1, 2])),
+        Record::Member(member(guild_id(1), user_id(2), &[3])),
+        Record::Subscription(subscription(user_id(1), [1, 2], 3)),
+        Record::Subscription(subscription(user_id(2), [], 1)),
+        Record::Staff(user_id(1), staff([StaffPermission::Support])),
+        Record::Staff(user_id(2), staff([StaffPermission::Founder, StaffPermission::Docwriter])),
+        Record::Blocked(user_id(8)),
+        Record::Blocked(user_id(9)),
+        Record::Feedback(feedback("one", 5, user_id(1))),
+        Record::Feedback(feedback("two", 2, user_id(2))),
+        Record::Team(team_member(user_id(1), "Core", 1)),
+        Record::Team(team_member(user_id(2), "Core", 2)),
+        Record::Outline(outline(guild_id(1))),
+        Record::Outline(outline(guild_id(2))),
+        Record::Schema(settings_schema()),
+        Record::Settings(guild_id(1), stored_settings(1)),
+        Record::Settings(guild_id(2), stored_settings(2)),
+        Record::SettingsEdit(settings_entry(guild_id(1), 1)),
+        Record::SettingsEdit(settings_entry(guild_id(2), 2)),
+        Record::Notice(notice("one")),
+        Record::Notice(notice("two")),
+        Record::Period(period(PeriodSubject::Silent, at(1))),
+        Record::Period(period(PeriodSubject::Silent, at(2))),
+        Record::Session(session(1, user_id(1), at(1))),
+        Record::Session(session(2, user_id(2), at(2))),
+        Record::Grant(user_id(1), granted(7, 1)),
+        Record::Grant(user_id(2), granted(3, 2)),
+    ]
+}
+
+/// Whether forgetting a user removes this record.
+pub(in crate::conformance) fn is_of(user: UserId, record: &Record) -> bool {
+    match record {
+        Record::Member(member) => member.user == user,
+        Record::Subscription(subscription) => subscription.user == user,
+        Record::Staff(of, _) | Record::Grant(of, _) => *of == user,
+        Record::Feedback(feedback) => feedback.submitter.id == user,
+        Record::Session(session) => session.user == user,
+        // The guild that a user owns is the bot's data.
+        Record::Guild(_)
+        | Record::Outline(_)
+        | Record::Blocked(_)
+        | Record::Team(_)
+        // Forgetting changes the history of settings, and removes none of it.
+        | Record::Schema(_)
+        | Record::Settings(..)
+        | Record::SettingsEdit(_)
+        | Record::Notice(_)
+        | Record::Period(_) => false,
+    }
+}
 
 fn members(number: u64) -> Vec<Record> {
     let many = (0..500).map(|role| RoleId::new(u64::MAX - role * 1_000_003).unwrap()).collect();

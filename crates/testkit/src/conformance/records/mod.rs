@@ -10,9 +10,8 @@ mod user;
 mod writes;
 
 pub(super) use self::{
-    common::{put_all, replacing, two_of_each},
-    kinds::KEYED,
-    user::is_of,
+    common::{put_all, replacing},
+    kinds::{KEYED, is_of, two_of_each},
 };
 
 use super::Stores;

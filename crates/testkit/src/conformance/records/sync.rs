@@ -1,7 +1,8 @@
 //! What a sync adds, counts and removes, and its atomicity.
 
-use super::common::{
-    add, added, assert_same, by_key, contents, everything, replace, replacing, try_sync, two_of_each,
+use super::{
+    common::{add, added, assert_same, by_key, contents, everything, replace, replacing, try_sync},
+    kinds::two_of_each,
 };
 use crate::conformance::{
     Fresh, Stores,

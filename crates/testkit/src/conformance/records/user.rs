@@ -1,6 +1,9 @@
 //! Everything stored about a user: told, and forgotten.
 
-use super::common::{add, by_key, contents, two_of_each};
+use super::{
+    common::{add, by_key, contents},
+    kinds::{is_of, two_of_each},
+};
 use crate::conformance::{
     Fresh, Stores,
     concurrency::reading_while_writing,
@@ -12,28 +15,6 @@ use companion_domain::{
     port::{ListingScope, Record},
 };
 use std::sync::Arc;
-
-/// Whether forgetting a user removes this record.
-pub(in crate::conformance) fn is_of(user: UserId, record: &Record) -> bool {
-    match record {
-        Record::Member(member) => member.user == user,
-        Record::Subscription(subscription) => subscription.user == user,
-        Record::Staff(of, _) | Record::Grant(of, _) => *of == user,
-        Record::Feedback(feedback) => feedback.submitter.id == user,
-        Record::Session(session) => session.user == user,
-        // The guild that a user owns is the bot's data.
-        Record::Guild(_)
-        | Record::Outline(_)
-        | Record::Blocked(_)
-        | Record::Team(_)
-        // Forgetting changes the history of settings, and removes none of it.
-        | Record::Schema(_)
-        | Record::Settings(..)
-        | Record::SettingsEdit(_)
-        | Record::Notice(_)
-        | Record::Period(_) => false,
-    }
-}
 
 /// Asserts that exactly the user's records are told and forgotten, once.
 async fn is_told_and_forgotten(fresh: &Fresh<Stores>, user: UserId, world: &[Record]) {

@@ -1,8 +1,8 @@
 //! Every way to write through `Records`, cancelled and blocked; several writes as one change; guilds and their members.
 
 use super::{
-    common::{add, by_key, contents, exported, put_all, replacing, two_of_each},
-    kinds::{KEYED, KeyedKind},
+    common::{add, by_key, contents, exported, put_all, replacing},
+    kinds::{KEYED, KeyedKind, two_of_each},
 };
 use crate::{
     conformance::{
