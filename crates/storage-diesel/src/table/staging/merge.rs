@@ -260,44 +260,46 @@ pub(crate) fn analyse(db: &mut AnyConnection, tables: &[String]) -> QueryResult<
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{connection::Access, postgres::scratch::Scratch, table::staging::merge_of};
-    use companion_domain::port::Replace;
-    use diesel::sql_types::Text;
+    mod postgres {
+        use super::super::*;
+        use crate::{connection::Access, postgres::scratch::Scratch, table::staging::merge_of};
+        use companion_domain::port::Replace;
+        use diesel::sql_types::Text;
 
-    /// Returns the plan of an update of those of 20,000 guilds whose number is divisible.
-    fn plan(db: &mut AnyConnection, divisor: u32) -> String {
-        let merge = merge_of(Kind::Guild, &Replace::default()).unwrap();
-        let differing = merge.table.differing();
-        db.batch_execute(&format!(
-            "DELETE FROM {differing}; INSERT INTO {differing} SELECT 1, * FROM guilds WHERE id % {divisor} = 0"
-        ))
-        .unwrap();
-        analyse(db, &[differing]).unwrap();
-        db.begin_writing(Access::World).unwrap();
-        db.assume_cached().unwrap();
-        let explain = format!("EXPLAIN {}", merge.update(db));
-        let steps: Vec<String> = sql::<Text>(&explain).load(db).unwrap();
-        db.roll_back().unwrap();
-        steps.join("\n")
-    }
+        /// Returns the plan of an update of those of 20,000 guilds whose number is divisible.
+        fn plan(db: &mut AnyConnection, divisor: u32) -> String {
+            let merge = merge_of(Kind::Guild, &Replace::default()).unwrap();
+            let differing = merge.table.differing();
+            db.batch_execute(&format!(
+                "DELETE FROM {differing}; INSERT INTO {differing} SELECT 1, * FROM guilds WHERE id % {divisor} = 0"
+            ))
+            .unwrap();
+            analyse(db, &[differing]).unwrap();
+            db.begin_writing(Access::World).unwrap();
+            db.assume_cached().unwrap();
+            let explain = format!("EXPLAIN {}", merge.update(db));
+            let steps: Vec<String> = sql::<Text>(&explain).load(db).unwrap();
+            db.roll_back().unwrap();
+            steps.join("\n")
+        }
 
-    #[test]
-    fn finds_few_differing_rows_by_index_and_scans_for_most() {
-        let schema = Scratch::new("merge_plan");
-        schema.options().migrate().unwrap();
-        let mut db = AnyConnection::Postgres(schema.connect());
-        create(Kind::Guild, &mut db).unwrap();
-        db.batch_execute(
-            "INSERT INTO guilds (id, name, members, owner, setup, linked, bindings)
-                 SELECT id, 'A guild with a name of some length', 1, 1, true, true, '' FROM generate_series(1, 20000) AS id;
-             ANALYZE guilds",
-        )
-        .unwrap();
-        let few = plan(&mut db, 100);
-        assert!(few.contains("Index Scan using guilds_pkey"), "{few}");
-        assert!(!few.contains("Seq Scan on guilds"), "{few}");
-        let most = plan(&mut db, 1);
-        assert!(most.contains("Seq Scan on guilds") || most.contains("Merge Join"), "{most}");
+        #[test]
+        fn finds_few_differing_rows_by_index_and_scans_for_most() {
+            let schema = Scratch::new("merge_plan");
+            schema.options().migrate().unwrap();
+            let mut db = AnyConnection::Postgres(schema.connect());
+            create(Kind::Guild, &mut db).unwrap();
+            db.batch_execute(
+                "INSERT INTO guilds (id, name, members, owner, setup, linked, bindings)
+                     SELECT id, 'A guild with a name of some length', 1, 1, true, true, '' FROM generate_series(1, 20000) AS id;
+                 ANALYZE guilds",
+            )
+            .unwrap();
+            let few = plan(&mut db, 100);
+            assert!(few.contains("Index Scan using guilds_pkey"), "{few}");
+            assert!(!few.contains("Seq Scan on guilds"), "{few}");
+            let most = plan(&mut db, 1);
+            assert!(most.contains("Seq Scan on guilds") || most.contains("Merge Join"), "{most}");
+        }
     }
 }
