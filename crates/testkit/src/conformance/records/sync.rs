@@ -95,11 +95,11 @@ pub(super) async fn each_kind_is_replaced_alone(fresh: &Fresh<Stores>) {
     for kind in everything().kinds {
         add(&fresh.one, two_of_each()).await;
         let mut expected = two_of_each();
-        // The second record of each kind is left out. Only an outline depends on it.
+        // The second record of each kind is left out, and what belongs to it if it is a guild.
         let left_out = expected.iter().rposition(|record| record.kind() == kind).unwrap();
         let gone = expected.remove(left_out);
         let gone = if let Record::Guild(guild) = gone { Some(guild.id) } else { None };
-        expected.retain(|record| !matches!(record, Record::Outline(outline) if Some(outline.guild) == gone));
+        expected.retain(|record| gone.is_none() || record.key().guild() != gone);
         let sent = expected.iter().filter(|record| record.kind() == kind).cloned().collect();
         assert_eq!(replace(&fresh.one, &replacing([kind]), sent).await, Tally::REMOVED, "{kind:?}");
         assert_eq!(contents(&fresh.one).await, by_key(expected), "{kind:?}");
@@ -116,8 +116,8 @@ pub(super) async fn a_shard_replaces_only_its_own_guilds(fresh: &Fresh<Stores>) 
     let large = [BEYOND_SIGNED, BEYOND_SIGNED + (1 << 22)].map(guild_id);
     let guilds: Vec<_> = (0..9).map(|number| guild_id_in(number, number + 1)).chain(large).collect();
     let guild_of = |record: &Record| match record.key() {
-        Key::Guild(id) | Key::Member(id, _) | Key::Outline(id) => Some(id),
-        _ => None,
+        Key::Guild(id) => Some(id),
+        key => key.guild(),
     };
     for index in 0..3 {
         let world = two_of_each().into_iter().chain(guilds.iter().flat_map(|id| with_member(*id)));
