@@ -124,7 +124,7 @@ async fn fill(service: &Service) {
     service.write(Mutation::Report(a_heartbeat("one", service.memory.clock.now()))).await;
 }
 
-const OPEN: [(&str, &str); 4] =
+pub(crate) const OPEN: [(&str, &str); 4] =
     [("get", "/health/live"), ("get", "/health/ready"), ("get", "/openapi.json"), ("get", "/docs")];
 
 /// Returns every operation that needs a key and has an end, with a matching path and body, in an order in which all succeed.
