@@ -263,13 +263,15 @@ impl Key {
         }
     }
 
-    /// Returns the guild that the record belongs to. It cannot be stored without the guild.
+    /// Returns the guild that the record belongs to: it needs the guild, and is removed with it.
     #[must_use]
-    pub const fn guild(&self) -> Option<GuildId> {
-        match self {
+    pub fn guild(&self) -> Option<GuildId> {
+        let guild = match self {
             Self::Member(guild, _) | Self::Outline(guild) => Some(*guild),
             _ => None,
-        }
+        };
+        debug_assert_eq!(guild.is_some(), self.kind().is_of_guild());
+        guild
     }
 }
 
