@@ -1,4 +1,7 @@
 //! Deadlines of requests, and what happens to their work on a timeout or a disconnect.
+//!
+//! Work is boxed before the first async block. An `async fn` stores its argument beside what it awaits, so each one around
+//! the work would double its size.
 
 use crate::{client::Client, concurrency::ConcurrencyLimiter, error::ApiError};
 use actix_web::{HttpRequest, rt};
@@ -31,9 +34,6 @@ pub fn within_storage<T, E: Into<ApiError>>(
 
 /// Awaits `work` for at most `limit`. Work that completes on the first poll, as with cached values, needs no timer and
 /// no permit.
-///
-/// The functions here box `work` before their async blocks. Each `async fn` around it would double its size, because it
-/// stores its argument beside what it awaits.
 pub(crate) fn within<T, E: Into<ApiError>>(
     limit: Duration,
     limiter: &ConcurrencyLimiter,
