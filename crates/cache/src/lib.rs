@@ -1,6 +1,7 @@
 //! Read-through cache of sessions and of everything that a user's listing is made of.
 //!
-//! [`Cache::around`] wraps the ports of sessions, grants, sign-ins and listings. The service works without it, only slower.
+//! [`Cache::around`] wraps the ports of sessions, grants, sign-ins and listings. The service works without it, only
+//! slower.
 //!
 //! - An entry is loaded on demand and invalidated by the change feed. A load that a change invalidates while it is in
 //!   flight is not inserted. A write through these ports is visible through them at once.

@@ -104,8 +104,8 @@ fn trained(
     Ok(vec![training, build(&optimized)])
 }
 
-/// Measures what is published, with symbols for profilers. The benchmark installs its peers itself,
-/// because no other task needs them.
+/// Measures what is published, with symbols for profilers. The benchmark installs its peers itself, because no other
+/// task needs them.
 fn speed(build_arguments: &[String], arguments: &[String]) -> Invocation {
     Invocation::new(BENCH)
         .with_arguments(build_arguments)

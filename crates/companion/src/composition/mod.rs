@@ -1,7 +1,7 @@
 //! The composition root: chooses the adapters and builds the use cases on them.
 //!
-//! To add a storage adapter, add a variant to `StorageUrl` and to [`Storage`]; the compiler names the matches that lack
-//! it.
+//! To add a storage adapter, add a variant to `StorageUrl` and to [`Storage`]; the compiler names most matches that
+//! lack it.
 
 mod identity;
 mod key_file;

@@ -101,7 +101,7 @@ impl Cluster {
         format!("postgres://{ROLE}@127.0.0.1:{}/{database}", self.port)
     }
 
-    /// Returns the URL of the database `postgres` on whichever of two servers is the primary.
+    /// Returns a URL of the database `postgres` that names two servers. A client uses the one that accepts it.
     #[must_use]
     pub fn url_of_either(&self, other: &Self) -> String {
         format!("postgres://{ROLE}@127.0.0.1:{},127.0.0.1:{}/postgres", self.port, other.port)
