@@ -72,7 +72,8 @@ impl Changes {
             } else if batch == 1 {
                 Some(put_guild(first, guilds))
             } else {
-                let lines = (first..first + batch).map(|number| format!("{}\n", changed(number, guilds)));
+                let lines =
+                    (first..first + batch).map(|number| format!("{}\n", changed(number, guilds, batch)));
                 Some(request("POST", "/bot/sync", "", &lines.collect::<String>()))
             }
         };
@@ -95,15 +96,16 @@ impl Changes {
     }
 }
 
-/// Returns a guild with another name for each number.
-fn changed(number: u64, guilds: u64) -> Value {
+/// Returns a guild with another name for each number and size of a batch, so that no feed repeats an earlier one: what is
+/// stored already is no change.
+fn changed(number: u64, guilds: u64, batch: u64) -> Value {
     let guild = number.wrapping_mul(7919) % guilds;
-    guild_named(guild, &format!("Harbour Town {guild}, the {number}th"))
+    guild_named(guild, &format!("Harbour Town {guild}, the {number}th of {batch}"))
 }
 
 /// Returns the request that changes one guild.
 pub(crate) fn put_guild(number: u64, guilds: u64) -> String {
-    let mut record = changed(number, guilds);
+    let mut record = changed(number, guilds, 1);
     let id = record.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
     if let Some(fields) = record.as_object_mut() {
         fields.retain(|name, _| name != "kind" && name != "id");
