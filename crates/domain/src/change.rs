@@ -323,13 +323,13 @@ pub struct Applied {
     pub changes: Vec<Change>,
 }
 
-/// Returns how many changes of a kind a write names. More are summarised as [`Subject::Many`], and caches reload the
-/// kind. Each invalidated copy of a session or a grant costs a signed-in user a look-up, so they are named unless that
-/// floods the history.
+/// Returns how many changes of a kind a write names. More are summarised as [`Subject::Many`], and caches reload
+/// the kind. Guilds and members change by the thousand, and each dropped session or grant costs a signed-in
+/// user a look-up, so they are named unless that floods the history.
 #[must_use]
 pub const fn max_named(kind: Kind) -> usize {
     match kind {
-        Kind::Session | Kind::Grant => 10_000,
+        Kind::Guild | Kind::Member | Kind::Session | Kind::Grant => 10_000,
         _ => 100,
     }
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Key, Kind},
+    change::{Key, Kind, max_named},
     model::{Guild, MemberCount, UserId},
     port::{Listing, ListingScope, Listings, Ports, Record, Replace, StoreError, Stores},
 };
@@ -110,7 +110,8 @@ impl Many {
     /// Renames the first guild on another node, in a sync so large that the feed names only kinds.
     async fn is_synced_elsewhere(&self) {
         let renamed = Guild { name: name("Renamed"), ..a_guild(1) };
-        let guilds = (3..=2000).map(|number| Record::Guild(a_guild(number)));
+        let many = max_named(Kind::Guild) as u64;
+        let guilds = (3..many + 3).map(|number| Record::Guild(a_guild(number)));
         let records = guilds.chain([Record::Guild(renamed)]);
         let mut source = Stream::of(records);
         self.world.ports.stores.records.sync(&Replace::default(), &mut source).await.unwrap();
