@@ -57,8 +57,6 @@ struct EntriesState {
     guilds: SharedGuilds,
     /// The guilds whose entries depend on a user's subscription.
     guilds_by_subscriber: HashMap<UserId, HashSet<GuildId>>,
-    /// Epoch, bumped when a change invalidates every listing.
-    epoch: u64,
 }
 
 impl Entries {
@@ -107,40 +105,19 @@ impl Entries {
         }
     }
 
-    /// Invalidates every session.
-    pub(crate) fn invalidate_all_sessions(&self) {
-        let mut state = self.state();
-        state.change_log.record(Invalidation::Every(Kind::Session));
-        self.sessions.clear();
-        self.absent.clear();
-    }
-
-    /// Invalidates loads in flight that depend on this kind. Existing entries stay valid until they are reloaded or dropped.
+    /// Invalidates everything that depends on this kind, and loads that are in flight.
     pub(crate) fn invalidate_kind(&self, kind: Kind) {
         let mut state = self.state();
         state.change_log.record(Invalidation::Every(kind));
-        state.epoch += 1;
-    }
-
-    /// Drops these listings. An entry that has replaced one of them stays.
-    pub(crate) fn drop_listings(&self, entries: impl IntoIterator<Item = (UserId, Arc<ListingEntry>)>) {
-        let _state = self.state();
-        for (user, entry) in entries {
-            self.listings.remove_if(&user, |current| Arc::ptr_eq(current, &entry));
+        if kind == Kind::Session {
+            self.sessions.clear();
+            self.absent.clear();
         }
-    }
-
-    /// Drops every listing and every guild.
-    pub(crate) fn drop_all_listings(&self) {
-        let mut state = self.state();
-        state.guilds_by_subscriber.clear();
-        self.listings.clear();
-        state.guilds.drop_all();
-    }
-
-    /// Returns every listing by its user.
-    pub(crate) fn all_listings(&self) -> Vec<(UserId, Arc<ListingEntry>)> {
-        self.listings.iter().collect()
+        if kind.is_listed() {
+            state.guilds_by_subscriber.clear();
+            self.listings.clear();
+            state.guilds.drop_all();
+        }
     }
 
     /// Returns the cached session, if any.
@@ -177,15 +154,16 @@ impl Entries {
     /// Returns the cached listing of a user if none of its parts has been invalidated.
     pub(crate) fn listing(&self, user: UserId) -> Option<Arc<Listing>> {
         let entry = self.listings.get(&user).filter(|entry| entry.is_current())?;
-        entry.note_use();
         Some(Arc::clone(&entry.listing))
     }
 
     /// Returns the position, and the user's cached listing with its guild that has been invalidated, if it is the only one.
     pub(crate) fn begin_load(&self, user: UserId) -> (u64, Option<(Arc<Listing>, GuildId)>) {
         let state = self.state();
-        let entry = self.listings.peek(&user).filter(|entry| entry.epoch == state.epoch);
-        let changed = entry.and_then(|entry| Some((Arc::clone(&entry.listing), entry.changed_guild()?)));
+        let changed = self
+            .listings
+            .peek(&user)
+            .and_then(|entry| Some((Arc::clone(&entry.listing), entry.changed_guild()?)));
         (state.change_log.position(), changed)
     }
 
@@ -222,14 +200,8 @@ impl Entries {
                 state.guilds_by_subscriber.entry(subscription.user).or_default().insert(guild.id);
             }
         }
-        let earlier = self.listings.peek(&user);
-        let shared = sharing(listing, &guilds);
-        // Keeping the earlier instance lets its rendered bytes be reused.
-        let listing = match earlier.as_ref().map(|earlier| &earlier.listing) {
-            Some(same) if **same == shared => Arc::clone(same),
-            _ => Arc::new(shared),
-        };
-        self.listings.insert(user, Arc::new(ListingEntry::new(Arc::clone(&listing), guilds, state.epoch)));
+        let listing = Arc::new(sharing(listing, &guilds));
+        self.listings.insert(user, Arc::new(ListingEntry::new(Arc::clone(&listing), guilds)));
         Some(listing)
     }
 
@@ -315,7 +287,7 @@ pub(crate) mod tests {
         let (entries, kept, loaded) = (entries(), a_session(1, 1, at(1)), a_session(2, 1, at(1)));
         let position = entries.position();
         insert(&entries, &kept, position);
-        entries.invalidate_all_sessions();
+        entries.invalidate_kind(Kind::Session);
         insert(&entries, &loaded, position);
         assert_eq!((entries.session(&kept.id), entries.session(&loaded.id)), (None, None));
         insert(&entries, &loaded, entries.position());
@@ -332,20 +304,6 @@ pub(crate) mod tests {
             entries.touch_session(&session.id, at(seen));
             assert_eq!(entries.session(&session.id).unwrap().last_seen_at, at(shown));
         }
-    }
-
-    #[test]
-    fn dropping_listings_spares_their_replacements() {
-        let entries = entries();
-        for user in [1, 2] {
-            entries.insert_listing(user_id(user), a_listing([1]), entries.position());
-        }
-        let dropped = entries.all_listings();
-        assert_eq!(dropped.len(), 2);
-        // One of them is replaced meanwhile.
-        entries.insert_listing(user_id(2), a_listing([2]), entries.position());
-        entries.drop_listings(dropped);
-        assert_eq!((entries.listing(user_id(1)), entries.listing(user_id(2))), (None, Some(a_listing([2]))));
     }
 
     #[test]

@@ -58,33 +58,17 @@ impl GuildEntry {
 pub(crate) struct ListingEntry {
     pub(crate) listing: Arc<Listing>,
     pub(crate) guilds: Box<[Arc<GuildEntry>]>,
-    /// The epoch in which it was read.
-    pub(crate) epoch: u64,
-    /// Whether it was read since it was inserted.
-    used: AtomicBool,
     pub(crate) weight: usize,
 }
 
 impl ListingEntry {
-    pub(crate) fn new(listing: Arc<Listing>, guilds: Box<[Arc<GuildEntry>]>, epoch: u64) -> Self {
+    pub(crate) fn new(listing: Arc<Listing>, guilds: Box<[Arc<GuildEntry>]>) -> Self {
         let weight = size_of::<Self>()
             + ENTRY
             + size_of_val(&*guilds)
             + weigh_listing(&listing)
             + guilds.iter().map(share_of).sum::<usize>();
-        Self { listing, guilds, epoch, used: AtomicBool::new(false), weight }
-    }
-
-    /// Marks the listing as used.
-    pub(crate) fn note_use(&self) {
-        // Usually set already. Not writing it again keeps the cache line shared between cores.
-        if !self.is_used() {
-            self.used.store(true, Ordering::Relaxed);
-        }
-    }
-
-    pub(crate) fn is_used(&self) -> bool {
-        self.used.load(Ordering::Relaxed)
+        Self { listing, guilds, weight }
     }
 
     /// Returns whether none of its guilds has been invalidated. A listing that was itself invalidated is no entry any more.
@@ -216,10 +200,10 @@ mod tests {
         let whole = guild.weight;
         let parts = weigh_guild(&a_small_guild()) + weigh_subscription(&subscription);
         assert_eq!(whole, without_bot.weight + parts);
-        let empty = ListingEntry::new(Arc::default(), Box::default(), 0).weight;
+        let empty = ListingEntry::new(Arc::default(), Box::default()).weight;
         assert_eq!(empty, size_of::<ListingEntry>() + ENTRY + size_of::<Listing>());
         let charged_for = |guild: &Arc<GuildEntry>| {
-            let entry = ListingEntry::new(Arc::default(), [Arc::clone(guild)].into(), 0);
+            let entry = ListingEntry::new(Arc::default(), [Arc::clone(guild)].into());
             entry.weight - empty - size_of::<usize>()
         };
         let guild = Arc::new(guild);

@@ -56,12 +56,8 @@ impl Cache {
         let CacheSettings { memory, use_lag } = settings;
         let entries = Arc::new(Entries::new(memory));
         let (inner, scheduler) = (ports.stores.clone(), &ports.scheduler);
-        let progress = dispatcher.add(Arc::new(CacheSubscriber {
-            entries: entries.clone(),
-            inner: inner.stored_listings.clone(),
-            records: inner.records.clone(),
-            scheduler: scheduler.clone(),
-        }));
+        let progress = dispatcher
+            .add(Arc::new(CacheSubscriber { entries: entries.clone(), records: inner.records.clone() }));
         let trust = Trust { dispatcher: dispatcher.clone(), progress, scheduler: scheduler.clone() };
         let sessions = Arc::new(CachedSessions {
             inner: inner.sessions.clone(),

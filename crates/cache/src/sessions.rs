@@ -5,6 +5,7 @@
 use crate::{entries::Entries, key::Key, trust::Trust, uses::PendingUses};
 use async_trait::async_trait;
 use companion_domain::{
+    change::Kind,
     model::{Timestamp, UserId},
     port::{SessionStore, StoreError},
     session::{Cutoffs, Session, TokenHash, Uses},
@@ -130,7 +131,7 @@ impl SessionStore for CachedSessions {
         let revoked = self.inner.revoke_user(user).await;
         let Ok(revoked) = &revoked else {
             // Unknown which of them were removed.
-            self.entries.invalidate_all_sessions();
+            self.entries.invalidate_kind(Kind::Session);
             return revoked;
         };
         let completed = revoked.iter().map(|session| self.uses.with_pending_use(session.clone())).collect();
@@ -149,7 +150,7 @@ impl SessionStore for CachedSessions {
         // A use from before the clock was set back must not be written afterwards.
         self.uses.write(&*self.inner).await?;
         let rewound = self.inner.rewind(now, limit).await;
-        self.entries.invalidate_all_sessions();
+        self.entries.invalidate_kind(Kind::Session);
         rewound
     }
 }

@@ -1,36 +1,25 @@
-//! Subscriber of the change feed that invalidates cache entries.
-//!
-//! A change of a single record invalidates the entries that depend on it. A change of a whole kind reloads the
-//! listings that were used since they were inserted and drops the others; blocks drop every listing at once.
+//! Subscriber of the change feed. A change of a single record invalidates the entries that depend on it, a change of a
+//! whole kind everything that depends on that kind.
 
 use crate::{
     entries::Entries,
-    entry::ListingEntry,
     key::{Invalidation, Key},
 };
 use async_trait::async_trait;
 use companion_domain::{
     change::{Key as RecordKey, Kind},
     model::UserId,
-    port::{ChangeBatch, Listings, Record, Records, Scheduler, StoreError, Subscriber},
-    usecase::timeout,
+    port::{ChangeBatch, Record, Records, StoreError, Subscriber},
 };
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc};
 
-/// Number of listings read in one batch.
-const RELOAD_BATCH: usize = 50;
-/// Deadline for reloading the used listings after a change to many records. They stay valid until then; those not
-/// reloaded in time are dropped.
-const RELOAD_TIMEOUT: Duration = Duration::from_millis(500);
 /// Above this number, changed subscriptions are handled as a change of their whole kind instead of one lookup each.
 const MAX_SINGLE_LOOKUPS: usize = 100;
 
 /// Invalidates entries according to the change feed.
 pub(crate) struct CacheSubscriber {
     pub(crate) entries: Arc<Entries>,
-    pub(crate) inner: Arc<dyn Listings>,
     pub(crate) records: Arc<dyn Records>,
-    pub(crate) scheduler: Arc<dyn Scheduler>,
 }
 
 #[async_trait]
@@ -41,7 +30,8 @@ impl Subscriber for CacheSubscriber {
 
     async fn receive(&self, batch: &ChangeBatch) -> Result<(), StoreError> {
         let ChangeBatch::Changes(changes) = batch else {
-            return self.invalidate_kinds(&BTreeSet::from(Kind::ALL)).await;
+            Kind::ALL.into_iter().for_each(|kind| self.entries.invalidate_kind(kind));
+            return Ok(());
         };
         let (mut keys, mut kinds) = (Vec::new(), BTreeSet::new());
         for change in changes {
@@ -52,13 +42,13 @@ impl Subscriber for CacheSubscriber {
             }
         }
         let subscribers: BTreeSet<_> = keys.iter().filter_map(subscriber).collect();
-        self.entries.invalidate(keys);
-        if subscribers.len() > MAX_SINGLE_LOOKUPS {
+        let are_looked_up = subscribers.len() <= MAX_SINGLE_LOOKUPS;
+        if !are_looked_up {
             kinds.insert(Kind::Subscription);
-        } else {
-            self.invalidate_named_guilds(&subscribers).await?;
         }
-        self.invalidate_kinds(&kinds).await
+        self.entries.invalidate(keys);
+        kinds.into_iter().for_each(|kind| self.entries.invalidate_kind(kind));
+        if are_looked_up { self.invalidate_named_guilds(&subscribers).await } else { Ok(()) }
     }
 }
 
@@ -73,48 +63,10 @@ impl CacheSubscriber {
                 Ok(_) => {}
                 Err(error) => {
                     // Any guild may have become premium.
-                    self.entries.drop_all_listings();
+                    self.entries.invalidate_kind(Kind::Subscription);
                     return Err(error);
                 }
             }
-        }
-        Ok(())
-    }
-
-    /// Invalidates everything of these kinds. Sessions and blocks take effect at once; other listings are reloaded first.
-    async fn invalidate_kinds(&self, kinds: &BTreeSet<Kind>) -> Result<(), StoreError> {
-        if kinds.contains(&Kind::Session) {
-            self.entries.invalidate_all_sessions();
-        }
-        let concerned: Vec<_> = kinds.iter().filter(|kind| kind.is_listed()).collect();
-        for kind in &concerned {
-            self.entries.invalidate_kind(**kind);
-        }
-        if kinds.contains(&Kind::Blocked) {
-            self.entries.drop_all_listings();
-        } else if !concerned.is_empty() {
-            let (mut used, unused): (Vec<_>, Vec<_>) =
-                self.entries.all_listings().into_iter().partition(|(_, entry)| entry.is_used());
-            self.entries.drop_listings(unused);
-            let _ = timeout(&*self.scheduler, RELOAD_TIMEOUT, self.reload(&mut used)).await;
-            // On timeout or failure, those not yet reloaded are dropped.
-            self.entries.drop_listings(used);
-        }
-        Ok(())
-    }
-
-    /// Reloads these listings in batches, and removes those that were read.
-    async fn reload(&self, listings: &mut Vec<(UserId, Arc<ListingEntry>)>) -> Result<(), StoreError> {
-        while !listings.is_empty() {
-            let position = self.entries.position();
-            let rest = listings.len().saturating_sub(RELOAD_BATCH);
-            let users: Vec<_> = listings.iter().skip(rest).map(|(user, _)| *user).collect();
-            let read = self.inner.read_many(&users).await?;
-            for (user, listing) in users.into_iter().zip(read) {
-                self.entries.insert_listing(user, listing, position);
-            }
-            // Those that were inserted have replaced these. Those invalidated while loading have not.
-            self.entries.drop_listings(listings.split_off(rest));
         }
         Ok(())
     }
@@ -160,12 +112,8 @@ mod tests {
             let ports = InMemory::new().ports;
             let asked =
                 Arc::new(Over(CountedRecords { inner: ports.stores.records, count: AtomicUsize::new(0) }));
-            let subscriber = CacheSubscriber {
-                entries: Arc::new(Entries::new(1 << 20)),
-                inner: ports.stores.stored_listings,
-                records: asked.clone(),
-                scheduler: ports.scheduler,
-            };
+            let subscriber =
+                CacheSubscriber { entries: Arc::new(Entries::new(1 << 20)), records: asked.clone() };
             assert_eq!(subscriber.name(), "copies");
             let subjects = (1..).map(|user| Subject::Subscription(user_id(user))).take(changed);
             let changes = subjects.map(|subject| Change { revision: Revision::default(), subject }).collect();

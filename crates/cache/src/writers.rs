@@ -4,6 +4,7 @@
 use crate::{entries::Entries, key::Key, sessions::CachedSessions};
 use async_trait::async_trait;
 use companion_domain::{
+    change::Kind,
     model::{Profile, Timestamp, UserId},
     port::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, SignIns, StoreError},
     session::{Cutoffs, Session},
@@ -87,7 +88,7 @@ impl InvalidatingSignIns {
     fn invalidate(&self, user: UserId, ended: &Result<Option<Vec<Session>>, StoreError>) {
         match ended {
             Ok(ended) => self.sessions.invalidate_ended(ended.as_deref().unwrap_or_default()),
-            Err(_) => self.sessions.entries.invalidate_all_sessions(),
+            Err(_) => self.sessions.entries.invalidate_kind(Kind::Session),
         }
         self.sessions.entries.invalidate([Key::User(user)]);
     }

@@ -323,8 +323,8 @@ pub struct Applied {
     pub changes: Vec<Change>,
 }
 
-/// Returns how many changes of a kind a write names. More are summarised as [`Subject::Many`], and caches reload
-/// the kind. Guilds and members change by the thousand, and each dropped session or grant costs a signed-in
+/// Returns how many changes of a kind a write names. More are summarised as [`Subject::Many`], and caches drop everything
+/// that depends on the kind. Guilds and members change by the thousand, and each dropped session or grant costs a signed-in
 /// user a look-up, so they are named unless that floods the history.
 #[must_use]
 pub const fn max_named(kind: Kind) -> usize {
