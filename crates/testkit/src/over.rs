@@ -117,7 +117,6 @@ macro_rules! storage_ports {
             }
             ListingsOver for Listings by listings {
                 read read(user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError>;
-                read read_many(users: &[UserId]) -> Result<Vec<Arc<Listing>>, StoreError>;
             }
             RecordsOver for Records by records {
                 write apply(batch: Vec<Mutation>) -> Result<Applied, ApplyError>;

@@ -148,13 +148,4 @@ pub trait Listings: Send + Sync {
     fn cached(&self, _user: UserId) -> Option<Arc<Listing>> {
         None
     }
-
-    /// Like [`read`](Self::read) for the list of each of these users, in their order, with fewer round trips to the store.
-    async fn read_many(&self, users: &[UserId]) -> Result<Vec<Arc<Listing>>, StoreError> {
-        let mut listings = Vec::with_capacity(users.len());
-        for user in users {
-            listings.push(self.read(*user, ListingScope::List).await?);
-        }
-        Ok(listings)
-    }
 }

@@ -43,14 +43,6 @@ impl Listings for DieselStorage {
     async fn read(&self, user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError> {
         self.snapshot(move |db, unreadable| read(db, user, asked, unreadable)).await
     }
-
-    async fn read_many(&self, users: &[UserId]) -> Result<Vec<Arc<Listing>>, StoreError> {
-        let users = users.to_vec();
-        self.snapshot(move |db, unreadable| {
-            users.iter().map(|user| read(db, *user, ListingScope::List, unreadable)).collect()
-        })
-        .await
-    }
 }
 
 pub(super) fn read(

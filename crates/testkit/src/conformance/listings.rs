@@ -21,7 +21,6 @@ suite! {
     leaves_out_data_of_other_users,
     reads_a_long_list_completely_and_each_guild_once,
     reads_one_guild_whether_listed_or_not,
-    returns_several_users_in_the_requested_order,
     finds_each_subscription_of_a_guild_once,
     writes_are_never_partially_visible,
     every_part_of_a_listing_is_fresh,
@@ -122,22 +121,6 @@ async fn reads_one_guild_whether_listed_or_not(fresh: &Fresh<Stores>) {
             assert_eq!(read(stores, user, ListingScope::Guild(guild_id(number))).await.unwrap(), expected);
         }
     }
-}
-
-async fn returns_several_users_in_the_requested_order(fresh: &Fresh<Stores>) {
-    let stores = &fresh.one;
-    for number in 1..=130 {
-        stores.records.put(Record::Guild(guild(guild_id(number)))).await.unwrap();
-        granted(stores, user_id(number), &listing_guilds([number])).await;
-    }
-    // The last three are an unknown user, and one who is asked for twice.
-    let asked: Vec<_> = (1..=130).rev().chain([999, 7, 7]).map(user_id).collect();
-    let all = stores.listings().read_many(&asked).await.unwrap();
-    assert_eq!(all.len(), asked.len());
-    for (user, listing) in asked.into_iter().zip(all) {
-        assert_eq!(in_order(listing), read(stores, user, ListingScope::List).await.unwrap());
-    }
-    assert_eq!(stores.listings().read_many(&[]).await.unwrap(), []);
 }
 
 async fn finds_each_subscription_of_a_guild_once(fresh: &Fresh<Stores>) {

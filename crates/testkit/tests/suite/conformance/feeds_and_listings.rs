@@ -146,7 +146,6 @@ faults! {
         reads_one_guild_whether_listed_or_not:
             ListDecides "a guild outside of the list is not found",
             NamingWithBotOnly "subscriptions of a guild without the bot are not found";
-        returns_several_users_in_the_requested_order: Sorted "several users are returned in another order";
         every_part_of_a_listing_is_fresh:
             OwnSubscriptionOnly "only the user's own subscription makes guilds premium",
             NoBlock "a block is not read",
@@ -227,14 +226,6 @@ impl Listings for WrongListings {
     fn cached(&self, user: UserId) -> Option<Arc<Listing>> {
         let first = locked(&self.first).get(&user).cloned();
         if self.fault == ListingFault::CachedForEver { first.map(Arc::new) } else { None }
-    }
-
-    async fn read_many(&self, users: &[UserId]) -> Result<Vec<Arc<Listing>>, StoreError> {
-        let mut users = users.to_vec();
-        if self.fault == ListingFault::Sorted {
-            users.sort();
-        }
-        self.parts.listings().read_many(&users).await
     }
 }
 
