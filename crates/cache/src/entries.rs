@@ -1,12 +1,12 @@
 //! All entries of one process. Readers never wait for the mutex that serialises writers.
 
 use crate::{
-    entry::{ENTRY, ListingEntry, weigh_session},
+    entry::{ENTRY, ListingEntry, Put, weigh_session},
     guilds::{SharedGuilds, guilds_of, sharing},
     key::{ChangeLog, Invalidation, Key},
 };
 use companion_domain::{
-    change::Kind,
+    change::{Kind, Revision},
     model::{GuildId, Timestamp, UserId},
     port::Listing,
     session::{Session, TokenHash},
@@ -17,7 +17,7 @@ use quick_cache::{
     sync::{Cache, EntryAction},
 };
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     hash::Hash,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -57,6 +57,10 @@ struct EntriesState {
     guilds: SharedGuilds,
     /// The guilds whose entries depend on a user's subscription.
     guilds_by_subscriber: HashMap<UserId, HashSet<GuildId>>,
+    /// Number of listings that were loaded.
+    loads: u64,
+    /// Guilds that this process has put, by the revisions of changes that are not applied yet.
+    puts: BTreeMap<Revision, Put>,
 }
 
 impl Entries {
@@ -120,6 +124,32 @@ impl Entries {
         }
     }
 
+    /// Returns the number of listings that were loaded so far.
+    pub(crate) fn loads(&self) -> u64 {
+        self.state().loads
+    }
+
+    /// Notes guilds that this process has put, by the revisions of changes that are still to be received.
+    pub(crate) fn note_puts(&self, puts: impl IntoIterator<Item = (Revision, Put)>) {
+        self.state().puts.extend(puts);
+    }
+
+    /// Applies changes of guilds: shows those that this process has put, and invalidates the others.
+    pub(crate) fn change_guilds(&self, changes: &[(GuildId, Revision)]) {
+        let mut state = self.state();
+        for (guild, revision) in changes {
+            state.change_log.record(Invalidation::Key(Key::Guild(*guild)));
+            match state.puts.remove(revision) {
+                Some(put) => state.guilds.put(*guild, put),
+                None => state.guilds.drop_one(*guild),
+            }
+        }
+        if let Some((_, last)) = changes.last() {
+            // Earlier ones were received before they were noted, or summarised.
+            state.puts = state.puts.split_off(last);
+        }
+    }
+
     /// Returns the cached session, if any.
     pub(crate) fn session(&self, id: &TokenHash) -> Option<Session> {
         self.sessions.get(id)
@@ -157,14 +187,15 @@ impl Entries {
         Some(Arc::clone(&entry.listing))
     }
 
-    /// Returns the position, and the user's cached listing with its guild that has been invalidated, if it is the only one.
-    pub(crate) fn begin_load(&self, user: UserId) -> (u64, Option<(Arc<Listing>, GuildId)>) {
-        let state = self.state();
-        let changed = self
-            .listings
-            .peek(&user)
-            .and_then(|entry| Some((Arc::clone(&entry.listing), entry.changed_guild()?)));
-        (state.change_log.position(), changed)
+    /// Returns the cached listing of a user over the replaced guilds. `None` if it has to be read, because another part has
+    /// changed too.
+    pub(crate) fn renewed_listing(&self, user: UserId) -> Option<Arc<Listing>> {
+        let _state = self.state();
+        let entry = self.listings.peek(&user)?;
+        let guilds = entry.guilds()?;
+        let listing = Arc::new(sharing(&entry.listing, &guilds));
+        self.listings.insert(user, Arc::new(ListingEntry::new(Arc::clone(&listing), guilds)));
+        Some(listing)
     }
 
     /// Inserts a listing whose load began at `position`, unless a change has invalidated it. Returns the listing to
@@ -173,8 +204,7 @@ impl Entries {
         self.insert_unless_invalidated(user, &listing, position).unwrap_or(listing)
     }
 
-    /// Like `insert_listing`, but returns `None` if the listing was not inserted.
-    pub(crate) fn insert_unless_invalidated(
+    fn insert_unless_invalidated(
         &self,
         user: UserId,
         listing: &Listing,
@@ -194,7 +224,9 @@ impl Entries {
         if state.change_log.has_invalidated_since(position, concerns, Kind::is_listed) {
             return None;
         }
-        let guilds: Box<[_]> = guilds.into_iter().map(|guild| state.guilds.share(guild)).collect();
+        state.loads += 1;
+        let load = state.loads;
+        let guilds: Box<[_]> = guilds.into_iter().map(|guild| state.guilds.share(guild, load)).collect();
         for guild in &guilds {
             for subscription in &guild.guild_subscriptions {
                 state.guilds_by_subscriber.entry(subscription.user).or_default().insert(guild.id);
@@ -260,10 +292,10 @@ pub struct CacheStatistics {
 pub(crate) mod tests {
     use super::*;
     use companion_domain::{
-        model::GuildList,
+        model::{Guild, GuildList, GuildWithRoles, MemberCount},
         port::{GrantSummary, GrantVersion},
     };
-    use companion_testkit::world::{a_session, a_subscription, an_ownership, at, guild_id, user_id};
+    use companion_testkit::world::{a_guild, a_session, a_subscription, an_ownership, at, guild_id, user_id};
 
     pub(crate) fn entries() -> Entries {
         Entries::new(1 << 20)
@@ -280,6 +312,32 @@ pub(crate) mod tests {
         let grant =
             GrantSummary { version: GrantVersion(1), renewable: false, list: Some(list), profile: None };
         Arc::new(Listing { grant: Some(grant), ..Listing::default() })
+    }
+
+    #[test]
+    fn renews_a_listing_over_puts_unless_more_has_changed() {
+        let user = user_id(1);
+        let version = |number| Guild { members: MemberCount::new(number).unwrap(), ..a_guild(1) };
+        for (event, expected) in [("none", Some(2)), ("another guild", None), ("a later change", None)] {
+            let entries = entries();
+            let seen = GuildWithRoles { guild: Arc::new(version(1)), roles: Arc::default() };
+            let listing = Listing { guilds: vec![seen], ..(*a_listing([1, 2])).clone() };
+            entries.insert_listing(user, Arc::new(listing), entries.position());
+            let put = Put { guild: Arc::new(version(2)), loads: entries.loads() };
+            entries.note_puts([(Revision(7), put)]);
+            assert!(entries.listing(user).is_some());
+            match event {
+                "another guild" => entries.invalidate([Key::Guild(guild_id(2))]),
+                "a later change" => entries.change_guilds(&[(guild_id(9), Revision(8))]),
+                _ => {}
+            }
+            entries.change_guilds(&[(guild_id(1), Revision(7))]);
+            assert_eq!(entries.listing(user), None, "{event}");
+            let shown = entries.renewed_listing(user);
+            let members = |listing: &Listing| listing.guilds[0].guild.members.get();
+            assert_eq!(shown.as_deref().map(members), expected, "{event}");
+            assert_eq!(entries.listing(user), shown, "{event}");
+        }
     }
 
     #[test]

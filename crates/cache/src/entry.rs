@@ -8,8 +8,8 @@ use companion_domain::{
 use std::{
     mem::size_of,
     sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
     },
 };
 
@@ -17,13 +17,32 @@ use std::{
 #[derive(Debug)]
 pub(crate) struct GuildEntry {
     pub(crate) id: GuildId,
-    /// `None` if the guild does not have the bot, which is the case for most.
-    pub(crate) guild: Option<Arc<Guild>>,
+    /// Written under the lock of all writers.
+    content: Mutex<Content>,
     /// The subscriptions that name the guild.
     pub(crate) guild_subscriptions: Box<[Arc<Subscription>]>,
-    /// Whether it has been invalidated. It is never reset.
-    stale: AtomicBool,
+    /// Number of replacements of the content, or [`STALE`].
+    version: AtomicU64,
     pub(crate) weight: usize,
+}
+
+#[derive(Debug)]
+struct Content {
+    /// `None` if the guild does not have the bot, which is the case for most.
+    guild: Option<Arc<Guild>>,
+    /// Number of the last load that read it.
+    load: u64,
+}
+
+/// The version of an entry that has been invalidated. It is never reset.
+const STALE: u64 = u64::MAX;
+
+/// The state of a guild after a write of this process.
+#[derive(Debug, Clone)]
+pub(crate) struct Put {
+    pub(crate) guild: Arc<Guild>,
+    /// Number of loads that had ended when the write began. What they read is older than the write.
+    pub(crate) loads: u64,
 }
 
 impl GuildEntry {
@@ -37,19 +56,49 @@ impl GuildEntry {
             .map(|guild_subscriptions| weigh_subscription(guild_subscriptions))
             .sum();
         let weight = size_of::<Self>() + ENTRY + guild.as_deref().map_or(0, weigh_guild) + subscriptions;
-        Self { id, guild, guild_subscriptions, stale: AtomicBool::new(false), weight }
+        let content = Mutex::new(Content { guild, load: 0 });
+        Self { id, content, guild_subscriptions, version: AtomicU64::new(0), weight }
+    }
+
+    fn content(&self) -> MutexGuard<'_, Content> {
+        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn guild(&self) -> Option<Arc<Guild>> {
+        self.content().guild.clone()
+    }
+
+    /// Notes the number of a load that read this content.
+    pub(crate) fn note_load(&self, load: u64) {
+        self.content().load = load;
+    }
+
+    /// Replaces the guild by the state after a write. Returns `false` if a load may have read that or a later state, or if the
+    /// guild did not have the bot, so that no listing has its roles.
+    pub(crate) fn replace(&self, put: Put) -> bool {
+        let mut content = self.content();
+        let is_older = content.load <= put.loads && content.guild.is_some();
+        if is_older {
+            content.guild = Some(put.guild);
+            self.version.fetch_add(1, Ordering::Release);
+        }
+        is_older
     }
 
     pub(crate) fn invalidate(&self) {
-        self.stale.store(true, Ordering::Release);
+        self.version.store(STALE, Ordering::Release);
+    }
+
+    fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
     }
 
     pub(crate) fn is_stale(&self) -> bool {
-        self.stale.load(Ordering::Acquire)
+        self.version() == STALE
     }
 
     pub(crate) fn has_same_content(&self, other: &Self) -> bool {
-        self.guild == other.guild && self.guild_subscriptions == other.guild_subscriptions
+        self.guild() == other.guild() && self.guild_subscriptions == other.guild_subscriptions
     }
 }
 
@@ -57,30 +106,32 @@ impl GuildEntry {
 #[derive(Debug)]
 pub(crate) struct ListingEntry {
     pub(crate) listing: Arc<Listing>,
-    pub(crate) guilds: Box<[Arc<GuildEntry>]>,
+    /// Each with the version that the listing shows.
+    guilds: Box<[(Arc<GuildEntry>, u64)]>,
     pub(crate) weight: usize,
 }
 
 impl ListingEntry {
     pub(crate) fn new(listing: Arc<Listing>, guilds: Box<[Arc<GuildEntry>]>) -> Self {
-        let weight = size_of::<Self>()
-            + ENTRY
-            + size_of_val(&*guilds)
-            + weigh_listing(&listing)
-            + guilds.iter().map(share_of).sum::<usize>();
+        let shares: usize = guilds.iter().map(share_of).sum();
+        let shown = |guild: Arc<GuildEntry>| {
+            let version = guild.version();
+            (guild, version)
+        };
+        let guilds: Box<[_]> = guilds.into_iter().map(shown).collect();
+        let weight = size_of::<Self>() + ENTRY + size_of_val(&*guilds) + weigh_listing(&listing) + shares;
         Self { listing, guilds, weight }
     }
 
-    /// Returns whether none of its guilds has been invalidated. A listing that was itself invalidated is no entry any more.
+    /// Returns whether none of its guilds has been replaced or invalidated. A listing that was itself invalidated is no entry any
+    /// more.
     pub(crate) fn is_current(&self) -> bool {
-        !self.guilds.iter().any(|guild| guild.is_stale())
+        self.guilds.iter().all(|(guild, shown)| guild.version() == *shown)
     }
 
-    /// Returns the invalidated guild if it is the only one.
-    pub(crate) fn changed_guild(&self) -> Option<GuildId> {
-        let mut changed = self.guilds.iter().filter(|guild| guild.is_stale());
-        let only = changed.next().filter(|_| changed.next().is_none());
-        only.map(|guild| guild.id)
+    /// Returns its guilds if none of them has been invalidated.
+    pub(crate) fn guilds(&self) -> Option<Box<[Arc<GuildEntry>]>> {
+        self.guilds.iter().map(|(guild, _)| (!guild.is_stale()).then(|| Arc::clone(guild))).collect()
     }
 }
 
@@ -204,7 +255,7 @@ mod tests {
         assert_eq!(empty, size_of::<ListingEntry>() + ENTRY + size_of::<Listing>());
         let charged_for = |guild: &Arc<GuildEntry>| {
             let entry = ListingEntry::new(Arc::default(), [Arc::clone(guild)].into());
-            entry.weight - empty - size_of::<usize>()
+            entry.weight - empty - size_of::<(Arc<GuildEntry>, u64)>()
         };
         let guild = Arc::new(guild);
         assert_eq!(charged_for(&guild), whole / 2, "two listings share it");

@@ -1,6 +1,9 @@
 //! Guilds shared between listings. Each is in memory once, as long as a listing refers to it.
 
-use crate::{entries::CacheStatistics, entry::GuildEntry};
+use crate::{
+    entries::CacheStatistics,
+    entry::{GuildEntry, Put},
+};
 use companion_domain::{
     model::{GuildId, GuildWithRoles, RoleSet, Subscription},
     port::{Listing, ListingScope},
@@ -27,16 +30,18 @@ pub(crate) struct SharedGuilds {
 }
 
 impl SharedGuilds {
-    /// Returns the shared guild if its content is equal. Otherwise replaces it by `guild`.
-    pub(crate) fn share(&mut self, guild: GuildEntry) -> Arc<GuildEntry> {
+    /// Returns the shared guild if its content is equal. Otherwise replaces it by `guild`, which the load of this number read.
+    pub(crate) fn share(&mut self, guild: GuildEntry, load: u64) -> Arc<GuildEntry> {
         if let Some(current) = self.by_id.get(&guild.id).and_then(Weak::upgrade) {
             if current.has_same_content(&guild) && !current.is_stale() {
                 self.hits += 1;
+                current.note_load(load);
                 return current;
             }
             current.invalidate();
         }
         self.misses += 1;
+        guild.note_load(load);
         let guild = Arc::new(guild);
         self.by_id.insert(guild.id, Arc::downgrade(&guild));
         if self.by_id.len() > MIN_SWEEP.max(self.needed * 2) {
@@ -44,6 +49,14 @@ impl SharedGuilds {
             self.needed = self.by_id.len();
         }
         guild
+    }
+
+    /// Shows the state after a write of this process, or invalidates the guild if that may not be the newest.
+    pub(crate) fn put(&mut self, id: GuildId, put: Put) {
+        let entry = self.by_id.get(&id).and_then(Weak::upgrade);
+        if !entry.is_some_and(|entry| entry.replace(put)) {
+            self.drop_one(id);
+        }
     }
 
     /// Invalidates a guild.
@@ -93,7 +106,7 @@ pub(crate) fn sharing(listing: &Listing, kept: &[Arc<GuildEntry>]) -> Listing {
     };
     let shared = |seen: &GuildWithRoles| GuildWithRoles {
         guild: kept_of(&seen.guild.id)
-            .and_then(|kept| kept.guild.clone())
+            .and_then(|kept| kept.guild())
             .unwrap_or_else(|| Arc::clone(&seen.guild)),
         roles: if seen.roles.is_empty() { Arc::clone(&NO_ROLES) } else { Arc::clone(&seen.roles) },
     };
@@ -110,14 +123,35 @@ pub(crate) fn sharing(listing: &Listing, kept: &[Arc<GuildEntry>]) -> Listing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use companion_testkit::world::{a_guild, guild_id};
+    use companion_domain::model::Guild;
+    use companion_testkit::world::{a_guild, guild_id, name};
 
     fn guild(number: u64) -> GuildEntry {
         GuildEntry::new(guild_id(number), Some(Arc::new(a_guild(number))), [].into())
     }
 
+    /// Shares a guild that was read by the fifth load.
     fn share(guilds: &mut SharedGuilds, number: u64) -> Arc<GuildEntry> {
-        guilds.share(guild(number))
+        guilds.share(guild(number), 5)
+    }
+
+    #[test]
+    fn puts_only_over_what_was_read_before() {
+        let renamed = Arc::new(Guild { name: name("Renamed"), ..a_guild(1) });
+        for (loads, is_shown) in [(5, true), (4, false)] {
+            let mut guilds = SharedGuilds::default();
+            let shared = share(&mut guilds, 1);
+            guilds.put(guild_id(1), Put { guild: renamed.clone(), loads });
+            assert_eq!((shared.guild().as_ref() == Some(&renamed), !shared.is_stale()), (is_shown, is_shown));
+        }
+        let mut guilds = SharedGuilds::default();
+        let first = share(&mut guilds, 1);
+        assert!(Arc::ptr_eq(&first, &guilds.share(guild(1), 6)));
+        guilds.put(guild_id(1), Put { guild: renamed.clone(), loads: 5 });
+        assert!(first.is_stale(), "the sixth load may have read the same guild after the write");
+        let without_bot = guilds.share(GuildEntry::new(guild_id(1), None, [].into()), 7);
+        guilds.put(guild_id(1), Put { guild: renamed, loads: 7 });
+        assert!(without_bot.is_stale(), "its roles are not known");
     }
 
     #[test]
@@ -127,7 +161,7 @@ mod tests {
         assert!(Arc::ptr_eq(&one, &other));
         let CacheStatistics { entries, hits, misses, .. } = guilds.statistics();
         assert_eq!((entries, hits, misses), (1, 1, 1));
-        let changed = guilds.share(GuildEntry::new(guild_id(1), None, [].into()));
+        let changed = guilds.share(GuildEntry::new(guild_id(1), None, [].into()), 5);
         assert!(one.is_stale() && !changed.is_stale());
         guilds.drop_one(guild_id(1));
         assert!(changed.is_stale());

@@ -1,7 +1,7 @@
 //! Read-through cache of sessions and of everything that a user's listing is made of.
 //!
-//! [`Cache::around`] wraps the ports of sessions, grants, sign-ins and listings. The service works without it, only
-//! slower.
+//! [`Cache::around`] wraps the ports of sessions, grants, sign-ins, listings and records. The service works without it,
+//! only slower.
 //!
 //! - An entry is loaded on demand and invalidated by the change feed. A load that a change invalidates while it is in
 //!   flight is not inserted. A write through these ports is visible through them at once.
@@ -25,11 +25,11 @@ pub use self::entries::CacheStatistics;
 
 use self::{
     entries::Entries,
-    listings::{CachedListings, Reader},
+    listings::CachedListings,
     sessions::CachedSessions,
     subscriber::CacheSubscriber,
     trust::Trust,
-    writers::{InvalidatingGrants, InvalidatingSignIns},
+    writers::{InvalidatingGrants, InvalidatingSignIns, NotingRecords},
 };
 use companion_domain::{
     port::{Ports, StoreError},
@@ -67,13 +67,18 @@ impl Cache {
             lag: use_lag,
             loads: SingleFlight::default(),
         });
-        let reader = Reader { inner: inner.stored_listings.clone(), entries: entries.clone(), trust };
         let stores = &mut ports.stores;
+        stores.stored_listings = Arc::new(CachedListings {
+            inner: inner.stored_listings.clone(),
+            entries: entries.clone(),
+            trust,
+            loads: SingleFlight::default(),
+        });
+        stores.records = Arc::new(NotingRecords { inner: inner.records.clone(), entries: entries.clone() });
         stores.grants = Arc::new(InvalidatingGrants { inner: inner.grants.clone(), entries });
         stores.sign_ins =
             Arc::new(InvalidatingSignIns { inner: inner.sign_ins.clone(), sessions: sessions.clone() });
         stores.sessions = sessions.clone();
-        stores.stored_listings = Arc::new(CachedListings { reader, loads: SingleFlight::default() });
         Self(sessions)
     }
 

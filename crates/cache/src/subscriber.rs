@@ -1,5 +1,5 @@
-//! Subscriber of the change feed. A change of a single record invalidates the entries that depend on it, a change of a
-//! whole kind everything that depends on that kind.
+//! Subscriber of the change feed. A change of a single record invalidates the entries that depend on it, unless they can
+//! show what this process has put. A change of a whole kind invalidates everything that depends on that kind.
 
 use crate::{
     entries::Entries,
@@ -33,9 +33,10 @@ impl Subscriber for CacheSubscriber {
             Kind::ALL.into_iter().for_each(|kind| self.entries.invalidate_kind(kind));
             return Ok(());
         };
-        let (mut keys, mut kinds) = (Vec::new(), BTreeSet::new());
+        let (mut guilds, mut keys, mut kinds) = (Vec::new(), Vec::new(), BTreeSet::new());
         for change in changes {
             match Invalidation::of(&change.subject) {
+                Some(Invalidation::Key(Key::Guild(guild))) => guilds.push((guild, change.revision)),
                 Some(Invalidation::Key(key)) => keys.push(key),
                 Some(Invalidation::Every(kind)) => drop(kinds.insert(kind)),
                 None => {}
@@ -48,7 +49,10 @@ impl Subscriber for CacheSubscriber {
         }
         self.entries.invalidate(keys);
         kinds.into_iter().for_each(|kind| self.entries.invalidate_kind(kind));
-        if are_looked_up { self.invalidate_named_guilds(&subscribers).await } else { Ok(()) }
+        let looked_up = if are_looked_up { self.invalidate_named_guilds(&subscribers).await } else { Ok(()) };
+        // Last, so that no listing shows a put guild before another change of the same step.
+        self.entries.change_guilds(&guilds);
+        looked_up
     }
 }
 

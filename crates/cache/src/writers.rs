@@ -1,12 +1,17 @@
-//! Ports whose reads bypass the cache, because they decide about access or are shown to an operator. Their writes
-//! invalidate entries before they return, also after an error, since the write may have been committed.
+//! Ports whose reads bypass the cache, because they decide about access or are shown to an operator. Writes of grants and
+//! sign-ins invalidate entries before they return, also after an error, since the write may have been committed. Records
+//! are invalidated by the change feed.
 
-use crate::{entries::Entries, key::Key, sessions::CachedSessions};
+use crate::{entries::Entries, entry::Put, key::Key, sessions::CachedSessions};
 use async_trait::async_trait;
 use companion_domain::{
-    change::Kind,
-    model::{Profile, Timestamp, UserId},
-    port::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, SignIns, StoreError},
+    change::{Applied, Change, Key as RecordKey, Kind, Subject, max_named},
+    model::{Guild, GuildId, Profile, Timestamp, UserId},
+    port::{
+        ApplyError, CheckedSource, ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion,
+        Mutation, Numbered, Record, RecordSink, RecordSource, Records, Replace, SignIns, StoreError,
+        SyncError,
+    },
     session::{Cutoffs, Session},
 };
 use std::{
@@ -74,6 +79,73 @@ impl GrantStore for InvalidatingGrants {
 
     async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
         self.inner.unused(after, limit).await
+    }
+}
+
+/// Records that tell which guilds their writes put, so that listings show them without reading them again.
+pub(crate) struct NotingRecords {
+    pub(crate) inner: Arc<dyn Records>,
+    pub(crate) entries: Arc<Entries>,
+}
+
+impl NotingRecords {
+    /// Notes those of the guilds that a write has changed. `loads` had ended when it began.
+    fn note(&self, applied: &Applied, guilds: &HashMap<GuildId, Guild>, loads: u64) {
+        let put = |change: &Change| {
+            let Subject::Guild(id) = change.subject else { return None };
+            let guild = Arc::new(guilds.get(&id)?.clone());
+            Some((change.revision, Put { guild, loads }))
+        };
+        self.entries.note_puts(applied.changes.iter().filter_map(put));
+    }
+}
+
+#[async_trait]
+impl Records for NotingRecords {
+    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
+        let (loads, mut guilds) = (self.entries.loads(), HashMap::new());
+        // A removed guild loses its members, also if it is put again.
+        if batch.iter().all(|mutation| matches!(mutation, Mutation::Put(_))) {
+            let put = |mutation: &Mutation| match mutation {
+                Mutation::Put(Record::Guild(guild)) => Some((guild.id, guild.clone())),
+                _ => None,
+            };
+            guilds.extend(batch.iter().filter_map(put));
+        }
+        let applied = self.inner.apply(batch).await?;
+        self.note(&applied, &guilds, loads);
+        Ok(applied)
+    }
+
+    async fn find(&self, key: &RecordKey) -> Result<Option<Record>, StoreError> {
+        self.inner.find(key).await
+    }
+
+    async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError> {
+        let (loads, mut guilds) = (self.entries.loads(), HashMap::new());
+        let check = |numbered: &Numbered| {
+            if let Record::Guild(guild) = &numbered.record
+                && (guilds.len() < max_named(Kind::Guild) || guilds.contains_key(&guild.id))
+            {
+                guilds.insert(guild.id, guild.clone());
+            }
+            Ok(())
+        };
+        let applied = self.inner.sync(replace, &mut CheckedSource { source, check }).await?;
+        self.note(&applied, &guilds, loads);
+        Ok(applied)
+    }
+
+    async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
+        self.inner.export(sink).await
+    }
+
+    async fn about(&self, user: UserId) -> Result<Vec<Record>, StoreError> {
+        self.inner.about(user).await
+    }
+
+    async fn forget(&self, user: UserId) -> Result<Applied, StoreError> {
+        self.inner.forget(user).await
     }
 }
 

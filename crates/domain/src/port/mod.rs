@@ -63,8 +63,8 @@ pub use self::{
         BlockList, BotTelemetry, FeedbackStore, GuildDirectory, GuildTotals, StatusHistory, TeamRoster,
     },
     records::{
-        ApplyError, InvalidLineError, Mutation, Numbered, Record, RecordSink, RecordSource, Records, Replace,
-        ShardSlice, SourceError, SyncError,
+        ApplyError, CheckedSource, InvalidLineError, Mutation, Numbered, Record, RecordSink, RecordSource,
+        Records, Replace, ShardSlice, SourceError, SyncError,
     },
     sessions::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, SessionStore, SignIns},
     settings::{ChangeSettingsError, ConfirmSettingsError, SettingsStore},
@@ -72,5 +72,3 @@ pub use self::{
     system::{Clock, Entropy, Health, Opened, Scheduler, Sealed, Vault, VaultError, Work},
 };
 pub use crate::model::GuildWithRoles;
-
-pub(crate) use records::CheckedSource;

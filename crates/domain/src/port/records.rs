@@ -72,9 +72,11 @@ pub trait RecordSource: Send {
 }
 
 /// A source that fails at the first record that a check rejects.
-pub(crate) struct CheckedSource<'a, F> {
-    pub(crate) source: &'a mut dyn RecordSource,
-    pub(crate) check: F,
+pub struct CheckedSource<'a, F> {
+    /// The source.
+    pub source: &'a mut dyn RecordSource,
+    /// Is called with each record before it is passed on.
+    pub check: F,
 }
 
 #[async_trait]
