@@ -27,8 +27,10 @@ pub(crate) struct Load {
     /// Requests per second, whether or not earlier ones were answered. Without it each connection sends the next request
     /// after the answer.
     pub(crate) rate: Option<f64>,
-    /// Whether to stop after every token was used once.
+    /// Whether to stop after every token was used once, however long that takes.
     pub(crate) once: bool,
+    /// Whether to stop after this number of requests, however long they take.
+    pub(crate) requests: Option<usize>,
     /// Whether to sign in with each token as a code.
     pub(crate) sign_in: bool,
 }
@@ -61,6 +63,7 @@ impl Load {
             seconds: 1.0,
             rate: None,
             once: false,
+            requests: None,
             sign_in: false,
         }
     }
@@ -88,7 +91,8 @@ impl Load {
         let end = start + Duration::from_secs_f64(self.seconds);
         // Until then the server is still accepting the connections.
         let timed_from = start + Duration::from_secs_f64(self.seconds / 10.0);
-        let goes_on = |number, due| if self.once { number < requests.count() } else { due < end };
+        let most = self.requests.or_else(|| self.once.then(|| requests.count()));
+        let goes_on = |number, due| most.map_or(due < end, |most| number < most);
         let (mut next_due, mut number, mut answered) = (start, 0, 0);
         let (mut out, mut bytes, mut took) = (Vec::new(), [0; 16 * 1024], Vec::new());
         while goes_on(number, next_due) || connections.iter().any(|connection| connection.due.is_some()) {
