@@ -51,6 +51,7 @@ impl ListingsOver for Noting {
 }
 
 const USER: u64 = 1;
+const MOST_PREEMPTIONS: usize = 4;
 
 fn version(guild: u64, number: u64) -> Guild {
     Guild { members: MemberCount::new(number).unwrap(), ..a_guild(guild) }
@@ -160,7 +161,8 @@ async fn sync(stores: &Stores, guilds: &[(u64, u64)]) {
 
 #[test]
 fn answers_are_consistent_in_every_order() {
-    let runs = in_every_order(preemptions(ENOUGH), |tasks| {
+    // Three tasks have far more orders than two: not all of them can be run.
+    let runs = in_every_order(preemptions(ENOUGH).min(MOST_PREEMPTIONS), |tasks| {
         let world = InMemory::new();
         let stores = world.ports.stores.clone();
         let prepare = async {
