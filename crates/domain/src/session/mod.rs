@@ -5,6 +5,7 @@ mod limits;
 mod token;
 
 pub use self::{
+    known_tokens::KnownTokens,
     limits::{Cutoffs, Session, SessionLimits, Uses, exceeding},
     token::{SessionToken, TokenHash, TokenRing},
 };

@@ -36,7 +36,7 @@ impl SessionToken {
     /// Returns the hash under which the session is stored.
     #[must_use]
     pub fn hash(&self) -> TokenHash {
-        TokenHash::of(self.expose())
+        TokenHash::of(self.expose().as_bytes())
     }
 }
 
@@ -70,7 +70,7 @@ impl TokenRing {
     /// Returns the hash under which a session with this token would be stored. Does not verify the token.
     #[must_use]
     pub fn hash(&self, text: &str) -> TokenHash {
-        self.known.hash(text)
+        self.known.hash(text.as_bytes())
     }
 
     /// Verifies a token and returns its hash. Rejects what no key of the ring has signed. Whether its session is
@@ -84,7 +84,7 @@ impl TokenRing {
         // Every key is tried and every byte compared, so the timing reveals nothing about the tag.
         let matches = self.verifying.iter().map(|key| tag(key, random).ct_eq(sent));
         let genuine = matches.fold(Choice::from(0), |one, other| one | other);
-        if genuine.into() { Ok(TokenHash::of(text)) } else { Err(REJECTED) }
+        if genuine.into() { Ok(TokenHash::of(text.as_bytes())) } else { Err(REJECTED) }
     }
 }
 
@@ -103,7 +103,7 @@ fn tag(key: &KeyedDigest, random: &[u8]) -> [u8; TAG_BYTES] {
 pub struct TokenHash([u8; 32]);
 
 impl TokenHash {
-    pub(crate) fn of(token: &str) -> Self {
+    pub(crate) fn of(token: &[u8]) -> Self {
         Self(Sha256::digest(token).into())
     }
 
