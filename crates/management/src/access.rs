@@ -5,16 +5,19 @@ use actix_web::{
     http::header::{AUTHORIZATION, HeaderMap},
 };
 use arc_swap::ArcSwap;
-use companion_domain::model::Secret;
+use companion_domain::{
+    model::Secret,
+    session::{KnownTokens, TokenHash},
+};
 use companion_http::{
     ApiError, Client, KeyName,
     headers::{Only, only},
 };
-use sha2::{Digest as _, Sha256};
 use std::{
     collections::{BTreeSet, HashMap},
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    hash::{BuildHasher as _, RandomState},
+    sync::{Arc, LazyLock, Mutex, PoisonError},
     time::Duration,
 };
 use subtle::ConstantTimeEq as _;
@@ -39,7 +42,7 @@ pub struct ManagementKeys(Arc<ArcSwap<Vec<KnownKey>>>);
 
 #[derive(Clone)]
 struct KnownKey {
-    hash: [u8; 32],
+    hash: TokenHash,
     bearer: Bearer,
 }
 
@@ -132,7 +135,9 @@ impl ManagementKeys {
         let keys = self.0.load();
         // Every open key is compared, so the response time does not reveal which one is close.
         let open = keys.iter().filter(|known| is_open(&known.bearer.name));
-        let matching = open.filter(|known| known.hash.ct_eq(&hash).into()).fold(None, |_, known| Some(known));
+        let matching = open
+            .filter(|known| known.hash.as_bytes().ct_eq(hash.as_bytes()).into())
+            .fold(None, |_, known| Some(known));
         match matching {
             Some(known) if scheme.eq_ignore_ascii_case(SCHEME) => Ok(known.bearer.clone()),
             Some(_) | None => Err(ApiError::KeyInvalid),
@@ -181,8 +186,15 @@ impl Access {
     }
 }
 
-fn hash(key: &[u8]) -> [u8; 32] {
-    Sha256::digest(key).into()
+/// Fingerprints of keys, under a secret of this process.
+static KNOWN: LazyLock<KnownTokens> = LazyLock::new(|| {
+    let state = RandomState::new();
+    let half = |number: u8| u128::from(state.hash_one(number));
+    KnownTokens::new(&((half(0) << 64) | half(1)).to_le_bytes())
+});
+
+fn hash(key: &[u8]) -> TokenHash {
+    KNOWN.hash(key)
 }
 
 impl fmt::Debug for ManagementKeys {
