@@ -116,9 +116,8 @@ impl Step {
     }
 }
 
-/// Returns whether the changes of a step follow the position without a gap.
-fn follows(position: Revision, step: &Step) -> bool {
-    let ChangeBatch::Changes(changes) = &step.batch else { return false };
+/// Returns whether these changes follow the position without a gap.
+fn follows(position: Revision, changes: &[Change]) -> bool {
     changes.iter().zip(position.0 + 1..).all(|(change, next)| change.revision.0 == next)
 }
 
@@ -223,20 +222,26 @@ impl ChangeDispatcher {
             return;
         }
         changes.sort_by_key(|change| change.revision);
-        let step_for = |tracked: &Progress| {
+        let missing = |tracked: &Progress| {
             // A subscriber that has not loaded yet will load what was written.
             let position = tracked.position()?;
             let known = changes.partition_point(|change| change.revision <= position);
-            Some((position, Step::through(changes.get(known..).unwrap_or_default())?))
+            Some((position, changes.get(known..)?))
         };
         let subscribers = self.subscribers();
-        let mut steps = subscribers.iter().filter_map(|tracked| step_for(tracked));
-        if steps.any(|(position, step)| !follows(position, &step)) {
+        let mut each = subscribers.iter().filter_map(|tracked| missing(tracked));
+        if each.any(|(position, missing)| !follows(position, missing)) {
             let _ = self.pass(&mut last).await;
         }
+        // Most subscribers are at the same position.
+        let mut shared: Option<(Revision, Step)> = None;
         for tracked in &subscribers {
-            let Some((position, step)) = step_for(tracked) else { continue };
-            if tracked.subscriber.receive(&step.batch).await.is_ok() && follows(position, &step) {
+            let Some((position, missing)) = missing(tracked) else { continue };
+            if shared.as_ref().is_none_or(|(from, _)| *from != position) {
+                shared = Step::through(missing).map(|step| (position, step));
+            }
+            let Some((_, step)) = &shared else { continue };
+            if tracked.subscriber.receive(&step.batch).await.is_ok() && follows(position, missing) {
                 tracked.set_position(step.reached);
             }
         }
