@@ -22,14 +22,16 @@ fn is_web_url(text: &str) -> bool {
     let is_plain_text = text.len() <= WebUrl::MAX_LENGTH && text.bytes().all(|b| b.is_ascii_graphic());
     let Some((scheme, rest)) = text.split_once("://").filter(|_| is_plain_text) else { return false };
     let is_web = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    is_web && is_plain(authority) && url::Url::parse(text).is_ok()
+    let end = rest.bytes().position(|byte| matches!(byte, b'/' | b'?' | b'#')).unwrap_or(rest.len());
+    let authority = rest.get(..end).unwrap_or_default();
+    // The parser checks what `is_plain` leaves to it: IPv6 addresses and Punycode.
+    let is_parsed = || url::Url::parse(text).is_ok();
+    is_web && is_plain(authority) && (!authority.contains(['[', '-']) || is_parsed())
 }
 
 /// Returns whether this is a host with an optional port, unambiguous to every parser: no user info, no empty port, no
 /// characters that a host cannot have.
 fn is_plain(authority: &str) -> bool {
-    // The parser checks what is between the brackets of an IPv6 address.
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
         _ => (authority, None),
@@ -57,7 +59,8 @@ mod tests {
     fn keeps_urls_of_up_to_2048_bytes_verbatim() {
         let long = format!("HTTPS://Cdn.Example/%20?a=b#{}", "a".repeat(2048));
         assert_eq!(long[..2048].parse::<WebUrl>().unwrap().as_str(), &long[..2048]);
-        for text in [&long[..2049], "https://cdn.example/\n"] {
+        // Not Punycode, which the pattern of the schema does not tell.
+        for text in [&long[..2049], "https://cdn.example/\n", "https://xn--a.example/"] {
             assert_eq!(text.parse::<WebUrl>().unwrap_err().field, "URL", "{text:?}");
         }
     }
