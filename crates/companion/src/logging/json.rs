@@ -4,16 +4,13 @@
 use serde::{Serialize, Serializer as _};
 use serde_json::Serializer;
 use std::fmt;
+use time::UtcDateTime;
 use tracing::{
     Event, Subscriber,
     field::{Field, Visit},
 };
 use tracing_subscriber::{
-    fmt::{
-        FmtContext, FormatEvent, FormatFields,
-        format::Writer,
-        time::{FormatTime as _, SystemTime},
-    },
+    fmt::{FmtContext, FormatEvent, FormatFields, format::Writer},
     registry::LookupSpan,
 };
 
@@ -32,11 +29,10 @@ where
         event: &Event<'_>,
     ) -> fmt::Result {
         let metadata = event.metadata();
-        let mut timestamp = String::with_capacity(TIMESTAMP_LENGTH);
-        SystemTime.format_time(&mut Writer::new(&mut timestamp))?;
         let mut line = Line(Vec::with_capacity(USUAL_LENGTH));
-        line.0.extend_from_slice(b"{\"timestamp\":");
-        line.value(&timestamp);
+        line.0.extend_from_slice(b"{\"timestamp\":\"");
+        line.time(UtcDateTime::now());
+        line.0.push(b'"');
         line.entry("level", metadata.level().as_str());
         event.record(&mut line);
         line.entry("target", metadata.target());
@@ -46,8 +42,6 @@ where
     }
 }
 
-/// Length of a timestamp with microseconds, in bytes.
-const TIMESTAMP_LENGTH: usize = 27;
 /// Length of most lines, in bytes.
 const USUAL_LENGTH: usize = 512;
 
@@ -59,6 +53,22 @@ impl Line {
     fn name(&mut self, name: &str) {
         for part in [",\"", name, "\":"] {
             self.0.extend_from_slice(part.as_bytes());
+        }
+    }
+
+    /// Writes a time like the library, which formats it with sixteen times the instructions.
+    fn time(&mut self, now: UtcDateTime) {
+        for (number, count, end) in [
+            (now.year().unsigned_abs(), 4, b'-'),
+            (u8::from(now.month()).into(), 2, b'-'),
+            (now.day().into(), 2, b'T'),
+            (now.hour().into(), 2, b':'),
+            (now.minute().into(), 2, b':'),
+            (now.second().into(), 2, b'.'),
+            (now.microsecond(), 6, b'Z'),
+        ] {
+            let digits = (0..count).rev().map(|place| b'0' + (number / 10_u32.pow(place) % 10) as u8);
+            self.0.extend(digits.chain([end]));
         }
     }
 
@@ -105,6 +115,18 @@ mod tests {
     use companion_testkit::api::captured_log::Lines;
     use serde_json::Value;
     use tracing_subscriber::{Layer as _, fmt, layer::SubscriberExt as _};
+
+    #[test]
+    fn writes_times_of_one_length() {
+        for (seconds, micros, written) in
+            [(0, 0, "1970-01-01T00:00:00.000000Z"), (1_767_225_599, 12_345, "2025-12-31T23:59:59.012345Z")]
+        {
+            let mut line = Line(Vec::new());
+            let time = UtcDateTime::from_unix_timestamp(seconds).unwrap();
+            line.time(time.replace_microsecond(micros).unwrap());
+            assert_eq!(str::from_utf8(&line.0), Ok(written));
+        }
+    }
 
     #[test]
     fn writes_what_the_layer_of_the_library_writes() {
