@@ -68,7 +68,9 @@ pub async fn read_json(
     payload: Payload,
     limit: usize,
 ) -> Result<Result<Value, serde_json::Error>, ApiError> {
-    Ok(serde_json::from_slice(&read_bytes(headers, payload, limit).await?))
+    let body = read_bytes(headers, payload, limit).await?;
+    // Otherwise each text in it is checked by itself.
+    Ok(str::from_utf8(&body).map_or_else(|_| serde_json::from_slice(&body), serde_json::from_str))
 }
 
 /// The body of a request that needs none.
