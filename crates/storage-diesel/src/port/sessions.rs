@@ -99,7 +99,7 @@ impl SessionStore for DieselStorage {
                  (SELECT id FROM sessions WHERE created_at > @1 OR last_seen_at > @1 LIMIT ?) RETURNING {columns}"
             );
             let values = [horizon, now, limit.get().into()].map(Value::from);
-            let rows = SessionRow::load(write.db, &Sql::new(&update), values.into())?;
+            let rows = SessionRow::load::<()>(write.db, &Sql::new(&update), values.into())?;
             rows.iter().for_each(|row| write.note(row.key().subject(Kind::Session)));
             Ok(rows.len() as u64)
         })
@@ -206,6 +206,6 @@ fn touch(db: &mut AnyConnection, seen: &BTreeMap<TokenHash, Timestamp>) -> Resul
         "UPDATE sessions SET last_seen_at = used.column2 FROM (VALUES {rows}) AS used \
          WHERE sessions.id = used.column1 AND sessions.last_seen_at < used.column2"
     );
-    Sql::new(&update).execute(&used.concat(), db)?;
+    Sql::new(&update).execute::<()>(&used.concat(), db)?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::{
     column::MAX_VALUES,
-    row::{ChangeRow, Columns as _, Sql, Statement, Value},
+    row::{ChangeRow, Columns as _, Identity, Insert, Sql, Statement, Value},
     unreadable::Unreadable,
 };
 use crate::{
@@ -47,7 +47,8 @@ fn insert(db: &mut AnyConnection, rows: &[ChangeRow]) -> QueryResult<()> {
         return rows.chunks(MAX_VALUES).try_for_each(|some| into.values(some).execute(db).map(drop));
     }
     let insert = &ChangeRow::TABLE.statements.insert;
-    rows.iter().try_for_each(|row| insert.execute(&row.clone().into_values(), db).map(drop))
+    rows.iter()
+        .try_for_each(|row| insert.execute::<(ChangeRow, Insert)>(&row.clone().into_values(), db).map(drop))
 }
 
 /// Reserves numbers for `count` changes. Returns the last number and the timeline.
@@ -56,10 +57,10 @@ fn advance(db: &mut AnyConnection, count: i64) -> Result<(i64, Timeline), WorkEr
     match db {
         AnyConnection::Sqlite(_) => {
             // `RETURNING` would fill a temporary table.
-            SQLITE_ADVANCE.execute(&count, db)?;
+            SQLITE_ADVANCE.execute::<Advance>(&count, db)?;
             position(db)
         }
-        AnyConnection::Postgres(_) => position_of(db, &POSTGRES_ADVANCE, &count),
+        AnyConnection::Postgres(_) => position_of::<Advance>(db, &POSTGRES_ADVANCE, &count),
     }
 }
 
@@ -80,6 +81,12 @@ pub(crate) fn latest(db: &mut AnyConnection) -> Result<Revision, WorkError> {
     Ok(timeline.revision(to_number(latest)?))
 }
 
+struct Advance;
+struct Position;
+
+impl Identity for Advance {}
+impl Identity for Position {}
+
 static SQLITE_ADVANCE: LazyLock<Sql> =
     LazyLock::new(|| Sql::new("UPDATE history SET revision = revision + ? WHERE id = 1"));
 static POSTGRES_ADVANCE: LazyLock<Sql> = LazyLock::new(|| {
@@ -98,11 +105,15 @@ fn position(db: &mut AnyConnection) -> Result<(i64, Timeline), WorkError> {
         AnyConnection::Sqlite(_) => &SQLITE_POSITION,
         AnyConnection::Postgres(_) => &POSTGRES_POSITION,
     };
-    position_of(db, select, &[])
+    position_of::<Position>(db, select, &[])
 }
 
-fn position_of(db: &mut AnyConnection, sql: &Sql, values: &[Value]) -> Result<(i64, Timeline), WorkError> {
-    let row = Statement::<(BigInt, Nullable<BigInt>)>::new(sql, values).rows(db)?.pop();
+fn position_of<I: Identity>(
+    db: &mut AnyConnection,
+    sql: &Sql,
+    values: &[Value],
+) -> Result<(i64, Timeline), WorkError> {
+    let row = Statement::<(BigInt, Nullable<BigInt>), I>::new(sql, values).rows(db)?.pop();
     let (number, timeline): (i64, Option<i64>) = row.ok_or(DatabaseError::NotFound)?;
     Ok((number, timeline.map(Timeline::of_server).ok_or(WorkError::Standby)?))
 }

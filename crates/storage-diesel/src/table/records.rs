@@ -48,6 +48,12 @@ macro_rules! records {
             }
         }
 
+        fn put_row(record: Record, db: &mut AnyConnection) -> QueryResult<Tally> {
+            match record {
+                $($($($(Record::$kind($($field),+) => row::$row::of(&($($field),+)).put(db),)?)?)?)+
+            }
+        }
+
         /// Returns the row of a record.
         pub(crate) fn into_row(record: Record) -> Vec<Value> {
             match record {
@@ -70,7 +76,7 @@ macro_rules! records {
                         let record = record.map(|($($field),+)| Record::$kind($($field),+));
                         Loaded { key: row.key(), record }
                     };
-                    row::$row::load(db, sql, values)?.into_iter().map(loaded).collect()
+                    row::$row::load::<()>(db, sql, values)?.into_iter().map(loaded).collect()
                 })?)?)?)+
                 Kind::Applied | Kind::Cluster => Vec::new(),
             })
@@ -110,8 +116,7 @@ pub(crate) fn put(write: &mut Write<'_>, record: Record) -> Result<Tally, WorkEr
         Record::Feedback(entry) => feedback::put(write, &entry),
         record => {
             let key = record.key();
-            let Some(table) = table_of(key.kind()) else { return Ok(Tally::NOTHING) };
-            let tally = table.put(write.db, into_row(record))?;
+            let tally = put_row(record, write.db)?;
             Ok(write.noted(tally, || key.subject()))
         }
     }

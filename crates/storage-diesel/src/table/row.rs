@@ -18,14 +18,14 @@ use diesel::{
 use std::{fmt, iter, marker::PhantomData, sync::LazyLock};
 
 /// A row type: the columns of a table.
-pub(crate) trait Columns: Clone {
+pub(crate) trait Columns: Clone + 'static {
     const TABLE: &'static Table;
 
     /// Returns the values of all columns.
     fn into_values(self) -> Vec<Value>;
 
     /// Returns the rows of a statement that selects all columns.
-    fn load(db: &mut AnyConnection, sql: &Sql, values: Vec<Value>) -> QueryResult<Vec<Self>>;
+    fn load<I: Identity>(db: &mut AnyConnection, sql: &Sql, values: Vec<Value>) -> QueryResult<Vec<Self>>;
 
     fn key(&self) -> RowKey {
         Self::TABLE.key_of(&self.clone().into_values())
@@ -33,18 +33,26 @@ pub(crate) trait Columns: Clone {
 
     /// Returns the rows that the rest of a statement, after the columns and the table, selects.
     fn select(db: &mut AnyConnection, rest: &str, values: Vec<Value>) -> QueryResult<Vec<Self>> {
-        Self::load(db, &Sql::new(&format!("{} {rest}", Self::TABLE.select())), values)
+        Self::load::<()>(db, &Sql::new(&format!("{} {rest}", Self::TABLE.select())), values)
     }
 
     /// Returns the row with this key.
     fn stored(db: &mut AnyConnection, key: &Key) -> QueryResult<Option<Self>> {
         let RowKey(key) = RowKey::from(key);
-        Ok(Self::load(db, &Self::TABLE.statements.select, key)?.pop())
+        Ok(Self::load::<(Self, Select)>(db, &Self::TABLE.statements.select, key)?.pop())
     }
 
     /// Writes the row unless an equal one is stored, and returns what changed.
     fn put(self, db: &mut AnyConnection) -> QueryResult<Tally> {
-        Self::TABLE.put(db, self.into_values())
+        let (mut values, keys) = (self.into_values(), Self::TABLE.keys.len());
+        let Statements { update, insert_new, .. } = &*Self::TABLE.statements;
+        values.rotate_left(keys);
+        if values.len() > keys && update.execute::<(Self, Update)>(&values, db)? > 0 {
+            return Ok(Tally::CHANGED);
+        }
+        values.rotate_right(keys);
+        let added = insert_new.execute::<(Self, InsertNew)>(&values, db)?;
+        Ok(if added > 0 { Tally::ADDED } else { Tally::NOTHING })
     }
 }
 
@@ -114,8 +122,12 @@ macro_rules! rows {
                 vec![$(rows!(@value self.$column, $sql $($inner)?)),+]
             }
 
-            fn load(db: &mut AnyConnection, sql: &Sql, values: Vec<Value>) -> QueryResult<Vec<Self>> {
-                Statement::<($(sql_types::$sql $(<sql_types::$inner>)?,)+)>::new(sql, &values).rows(db)
+            fn load<I: Identity>(
+                db: &mut AnyConnection,
+                sql: &Sql,
+                values: Vec<Value>,
+            ) -> QueryResult<Vec<Self>> {
+                Statement::<($(sql_types::$sql $(<sql_types::$inner>)?,)+), I>::new(sql, &values).rows(db)
             }
         }
     };
@@ -293,21 +305,9 @@ impl Table {
         format!("INSERT INTO {table} ({columns}) VALUES ({marks})")
     }
 
-    /// Writes a row unless an equal one is stored, and returns what changed.
-    pub(crate) fn put(&self, db: &mut AnyConnection, mut values: Vec<Value>) -> QueryResult<Tally> {
-        let keys = self.keys.len();
-        values.rotate_left(keys);
-        if values.len() > keys && self.statements.update.execute(&values, db)? > 0 {
-            return Ok(Tally::CHANGED);
-        }
-        values.rotate_right(keys);
-        let added = self.statements.insert_new.execute(&values, db)?;
-        Ok(if added > 0 { Tally::ADDED } else { Tally::NOTHING })
-    }
-
     /// Deletes the row with this key, and returns what changed.
     pub(crate) fn delete(&self, db: &mut AnyConnection, RowKey(key): RowKey) -> QueryResult<Tally> {
-        let gone = self.statements.delete.execute(&key, db)?;
+        let gone = self.statements.delete.execute::<()>(&key, db)?;
         Ok(if gone > 0 { Tally::REMOVED } else { Tally::NOTHING })
     }
 }
@@ -332,8 +332,12 @@ impl Sql {
     }
 
     /// Executes the statement, and returns how many rows it changed.
-    pub(crate) fn execute(&self, values: &[Value], db: &mut AnyConnection) -> QueryResult<usize> {
-        let statement = Statement::<()>::new(self, values);
+    pub(crate) fn execute<I: Identity>(
+        &self,
+        values: &[Value],
+        db: &mut AnyConnection,
+    ) -> QueryResult<usize> {
+        let statement = Statement::<(), I>::new(self, values);
         match db {
             AnyConnection::Sqlite(db) => statement.execute(db),
             AnyConnection::Postgres(db) => statement.execute(db),
@@ -341,17 +345,35 @@ impl Sql {
     }
 }
 
-/// A statement with its values, whose rows have the SQL type `T`. Unlike Diesel's `sql` and `sql_query`, it is prepared
-/// once; and unlike a query of [`AnyConnection`], its text is not put together anew for each of Diesel's passes over it.
-pub(crate) struct Statement<'a, T> {
-    sql: &'a Sql,
-    values: &'a [Value],
-    sql_type: PhantomData<T>,
+/// Identifies statements with the same text, so that Diesel finds the prepared one without putting its text together.
+pub(crate) trait Identity: 'static {
+    const IS_UNIQUE: bool = true;
 }
 
-impl<'a, T> Statement<'a, T> {
+/// Diesel identifies the statement by its text.
+impl Identity for () {
+    const IS_UNIQUE: bool = false;
+}
+
+/// An operation on the table of a row type.
+impl<R: Columns, O: 'static> Identity for (R, O) {}
+
+pub(crate) struct Select;
+pub(super) struct Insert;
+struct InsertNew;
+struct Update;
+
+/// A statement with its values, whose rows have the SQL type `T`. Unlike Diesel's `sql` and `sql_query`, it is prepared
+/// once; and unlike a query of [`AnyConnection`], its text is not put together anew for each of Diesel's passes over it.
+pub(crate) struct Statement<'a, T, I> {
+    sql: &'a Sql,
+    values: &'a [Value],
+    types: PhantomData<(T, I)>,
+}
+
+impl<'a, T, I> Statement<'a, T, I> {
     pub(super) const fn new(sql: &'a Sql, values: &'a [Value]) -> Self {
-        Self { sql, values, sql_type: PhantomData }
+        Self { sql, values, types: PhantomData }
     }
 
     /// Returns the rows of the statement.
@@ -368,7 +390,7 @@ impl<'a, T> Statement<'a, T> {
 
 macro_rules! query_fragments {
     ($($backend:ty => $text:ident),+) => {$(
-        impl<T> QueryFragment<$backend> for Statement<'_, T> {
+        impl<T, I> QueryFragment<$backend> for Statement<'_, T, I> {
             fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, $backend>) -> QueryResult<()> {
                 let values = iter::once(None).chain(self.values.iter().map(Some)).chain(iter::repeat(None));
                 for (value, part) in values.zip(&self.sql.$text) {
@@ -389,18 +411,17 @@ macro_rules! query_fragments {
 
 query_fragments!(Sqlite => sqlite, Pg => postgres);
 
-/// Cached by its SQL text.
-impl<T> QueryId for Statement<'_, T> {
-    type QueryId = ();
+impl<T, I: Identity> QueryId for Statement<'_, T, I> {
+    type QueryId = I;
 
-    const HAS_STATIC_QUERY_ID: bool = false;
+    const HAS_STATIC_QUERY_ID: bool = I::IS_UNIQUE;
 }
 
-impl<T> Query for Statement<'_, T> {
+impl<T, I> Query for Statement<'_, T, I> {
     type SqlType = T;
 }
 
-impl<T, C> RunQueryDsl<C> for Statement<'_, T> {}
+impl<T, I, C> RunQueryDsl<C> for Statement<'_, T, I> {}
 
 #[cfg(test)]
 mod tests {

@@ -97,7 +97,7 @@ fn stage(table: &Table, rows: Vec<Vec<Value>>, db: &mut AnyConnection) -> QueryR
     }
     // SQLite needs no round trip per statement.
     let insert = Sql::new(&table.insert_into(table.staged));
-    rows.into_iter().try_for_each(|row| insert.execute(&row, db).map(drop))
+    rows.into_iter().try_for_each(|row| insert.execute::<()>(&row, db).map(drop))
 }
 
 /// Stages rows with one statement, each column as one array.
