@@ -15,7 +15,7 @@ use companion_domain::{
     session::{Cutoffs, Session},
 };
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     num::NonZeroU32,
     sync::Arc,
 };
@@ -90,11 +90,10 @@ pub(crate) struct NotingRecords {
 
 impl NotingRecords {
     /// Notes those of the guilds that a write has changed. `loads` had ended when it began.
-    fn note(&self, applied: &Applied, guilds: &HashMap<GuildId, Guild>, loads: u64) {
+    fn note(&self, applied: &Applied, guilds: &BTreeMap<GuildId, Arc<Guild>>, loads: u64) {
         let put = |change: &Change| {
             let Subject::Guild(id) = change.subject else { return None };
-            let guild = Arc::new(guilds.get(&id)?.clone());
-            Some((change.revision, Put { guild, loads }))
+            Some((change.revision, Put { guild: Arc::clone(guilds.get(&id)?), loads }))
         };
         self.entries.note_puts(applied.changes.iter().filter_map(put));
     }
@@ -103,11 +102,11 @@ impl NotingRecords {
 #[async_trait]
 impl Records for NotingRecords {
     async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
-        let (loads, mut guilds) = (self.entries.loads(), HashMap::new());
+        let (loads, mut guilds) = (self.entries.loads(), BTreeMap::new());
         // A removed guild loses its members, also if it is put again.
         if batch.iter().all(|mutation| matches!(mutation, Mutation::Put(_))) {
             let put = |mutation: &Mutation| match mutation {
-                Mutation::Put(Record::Guild(guild)) => Some((guild.id, guild.clone())),
+                Mutation::Put(Record::Guild(guild)) => Some((guild.id, Arc::new(guild.clone()))),
                 _ => None,
             };
             guilds.extend(batch.iter().filter_map(put));
@@ -122,12 +121,12 @@ impl Records for NotingRecords {
     }
 
     async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError> {
-        let (loads, mut guilds) = (self.entries.loads(), HashMap::new());
+        let (loads, mut guilds) = (self.entries.loads(), BTreeMap::new());
         let check = |numbered: &Numbered| {
             if let Record::Guild(guild) = &numbered.record
                 && (guilds.len() < max_named(Kind::Guild) || guilds.contains_key(&guild.id))
             {
-                guilds.insert(guild.id, guild.clone());
+                guilds.insert(guild.id, Arc::new(guild.clone()));
             }
             Ok(())
         };
