@@ -201,18 +201,11 @@ impl Entries {
     /// Inserts a listing whose load began at `position`, unless a change has invalidated it. Returns the listing to
     /// answer with. If it was inserted, that one shares its guilds with other entries.
     pub(crate) fn insert_listing(&self, user: UserId, listing: Arc<Listing>, position: u64) -> Arc<Listing> {
-        self.insert_unless_invalidated(user, &listing, position).unwrap_or(listing)
-    }
-
-    fn insert_unless_invalidated(
-        &self,
-        user: UserId,
-        listing: &Listing,
-        position: u64,
-    ) -> Option<Arc<Listing>> {
         // Not cached without a grant or a list: the user is about to be signed out, or the list is about to be fetched.
-        listing.list()?;
-        let guilds = guilds_of(listing);
+        if listing.list().is_none() {
+            return listing;
+        }
+        let guilds = guilds_of(&listing);
         let names = |user| listing.guild_subscriptions.iter().any(|subscription| subscription.user == user);
         let concerns = |key: &Key| match *key {
             Key::User(changed) => changed == user,
@@ -222,7 +215,7 @@ impl Entries {
         };
         let mut state = self.state();
         if state.change_log.has_invalidated_since(position, concerns, Kind::is_listed) {
-            return None;
+            return listing;
         }
         state.loads += 1;
         let load = state.loads;
@@ -232,9 +225,9 @@ impl Entries {
                 state.guilds_by_subscriber.entry(subscription.user).or_default().insert(guild.id);
             }
         }
-        let listing = Arc::new(sharing(listing, &guilds));
+        let listing = Arc::new(sharing(&listing, &guilds));
         self.listings.insert(user, Arc::new(ListingEntry::new(Arc::clone(&listing), guilds)));
-        Some(listing)
+        listing
     }
 
     pub(crate) fn statistics(&self) -> [CacheStatistics; 3] {
@@ -375,7 +368,8 @@ pub(crate) mod tests {
             let entries = entries();
             let position = entries.position();
             entries.invalidate([key]);
-            entries.insert_unless_invalidated(user_id(1), &listing, position).is_some()
+            entries.insert_listing(user_id(1), Arc::new(listing.clone()), position);
+            entries.listing(user_id(1)).is_some()
         };
         for of_it in [
             Key::User(user_id(1)),
