@@ -64,10 +64,10 @@ struct EntriesState {
 }
 
 impl Entries {
-    /// Creates tables of up to this many bytes. A quarter is for sessions and 1/64 for absent ids. The rest is for listings,
+    /// Creates tables of up to this many bytes. An eighth is for sessions and 1/128 for absent ids. The rest is for listings,
     /// which are larger, and for the guilds that they share.
     pub(crate) fn new(memory: u64) -> Self {
-        let (sessions, absent) = (memory / 4, memory / 64);
+        let (sessions, absent) = (memory / 8, memory / 128);
         Self {
             sessions: table(sessions),
             absent: table(absent),
@@ -405,10 +405,10 @@ pub(crate) mod tests {
             entries.insert_listing(user_id(number), a_listing([number]), entries.position());
         }
         let [sessions, listings, _] = entries.statistics();
-        assert!(sessions.bytes <= MEMORY / 4 && sessions.entries < 1000, "{sessions:?}");
-        assert!(listings.bytes <= MEMORY * 47 / 64 && listings.entries < 1000, "{listings:?}");
+        assert!(sessions.bytes <= MEMORY / 8 && sessions.entries < 1000, "{sessions:?}");
+        assert!(listings.bytes <= MEMORY * 111 / 128 && listings.entries < 1000, "{listings:?}");
         let absent = absent.iter().filter(|id| entries.is_absent(id)).count() as u64;
-        assert!(absent > 0 && absent * size_of::<TokenHash>() as u64 <= MEMORY / 64, "{absent}");
+        assert!(absent > 0 && absent * size_of::<TokenHash>() as u64 <= MEMORY / 128, "{absent}");
     }
 
     #[test]

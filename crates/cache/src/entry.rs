@@ -24,6 +24,7 @@ pub(crate) struct GuildEntry {
     /// Number of replacements of the content, or [`STALE`].
     version: AtomicU64,
     pub(crate) weight: usize,
+    rendered_weight: usize,
 }
 
 #[derive(Debug)]
@@ -56,8 +57,9 @@ impl GuildEntry {
             .map(|guild_subscriptions| weigh_subscription(guild_subscriptions))
             .sum();
         let weight = size_of::<Self>() + ENTRY + guild.as_deref().map_or(0, weigh_guild) + subscriptions;
+        let rendered_weight = guild.as_deref().map_or(0, |guild| weigh_rendered(guild, &guild_subscriptions));
         let content = Mutex::new(Content { guild, load: 0 });
-        Self { id, content, guild_subscriptions, version: AtomicU64::new(0), weight }
+        Self { id, content, guild_subscriptions, version: AtomicU64::new(0), weight, rendered_weight }
     }
 
     fn content(&self) -> MutexGuard<'_, Content> {
@@ -113,13 +115,13 @@ pub(crate) struct ListingEntry {
 
 impl ListingEntry {
     pub(crate) fn new(listing: Arc<Listing>, guilds: Box<[Arc<GuildEntry>]>) -> Self {
-        let shares: usize = guilds.iter().map(share_of).sum();
+        let of_guilds: usize = guilds.iter().map(|guild| share_of(guild) + guild.rendered_weight).sum();
         let shown = |guild: Arc<GuildEntry>| {
             let version = guild.version();
             (guild, version)
         };
         let guilds: Box<[_]> = guilds.into_iter().map(shown).collect();
-        let weight = size_of::<Self>() + ENTRY + size_of_val(&*guilds) + weigh_listing(&listing) + shares;
+        let weight = size_of::<Self>() + ENTRY + size_of_val(&*guilds) + weigh_listing(&listing) + of_guilds;
         Self { listing, guilds, weight }
     }
 
@@ -175,6 +177,14 @@ fn weigh_guild(guild: &Guild) -> usize {
     size_of::<Guild>() + guild.name.as_str().len() + icon + bindings
 }
 
+/// Returns an upper bound of the bytes of a guild in a rendered listing, with the longest of its subscriptions.
+fn weigh_rendered(guild: &Guild, subscriptions: &[Arc<Subscription>]) -> usize {
+    let ids = subscriptions.iter().map(|subscription| subscription.guilds.as_slice().len()).max();
+    let icon = guild.icon.as_ref().map_or(0, |icon| icon.as_str().len());
+    // Its other fields are of bounded length. JSON escapes make text up to twice as long.
+    1000 + 2 * (guild.name.as_str().len() + icon) + 23 * ids.unwrap_or_default()
+}
+
 fn weigh_named(named: &NamedGuild) -> usize {
     let icon = named.icon.as_ref().map_or(0, |icon| icon.as_str().len());
     size_of::<NamedGuild>() + named.name.as_str().len() + icon
@@ -214,6 +224,7 @@ mod tests {
         ] {
             assert_eq!(weigh_guild(&guild), size_of::<Guild>() + 2 + more);
         }
+        // What a rendered guild weighs is compared with a response by the tests of the program.
         let subscription = Arc::new(a_subscription(1, &[1, 2, 3]));
         assert_eq!(weigh_subscription(&subscription), size_of::<Subscription>() + 3 * ID);
         let memberships = [1, 2, 3].map(an_ownership).to_vec().into();
@@ -255,7 +266,7 @@ mod tests {
         assert_eq!(empty, size_of::<ListingEntry>() + ENTRY + size_of::<Listing>());
         let charged_for = |guild: &Arc<GuildEntry>| {
             let entry = ListingEntry::new(Arc::default(), [Arc::clone(guild)].into());
-            entry.weight - empty - size_of::<(Arc<GuildEntry>, u64)>()
+            entry.weight - empty - size_of::<(Arc<GuildEntry>, u64)>() - guild.rendered_weight
         };
         let guild = Arc::new(guild);
         assert_eq!(charged_for(&guild), whole / 2, "two listings share it");

@@ -40,7 +40,7 @@ use std::{sync::Arc, time::Duration};
 /// Settings of a [`Cache`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheSettings {
-    /// Memory limit of all entries, in bytes. Approximate.
+    /// Memory limit of all entries and what is rendered from them, in bytes. Approximate.
     pub memory: u64,
     /// Upper bound on how long a use of a session stays unwritten, on any node.
     pub use_lag: Duration,

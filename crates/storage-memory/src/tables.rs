@@ -7,7 +7,7 @@ use companion_domain::{
         ClusterId, Feedback, Guild, GuildId, GuildWithRoles, Heartbeat, Member, Notice, Period,
         StaffPermissions, Subscription, TeamMember, Timestamp, UserId,
     },
-    port::{Grant, GrantSummary, GrantVersion, Listing, ListingScope, PlatformPause, Record},
+    port::{Grant, GrantSummary, GrantVersion, Listing, ListingScope, Memo, PlatformPause, Record},
     session::{Session, TokenHash},
     settings::{HistoryEntry, Schema, Stored},
 };
@@ -243,6 +243,7 @@ impl Tables {
             subscription: subscription(&Key::Subscription(user)),
             staff: self.content(&Key::Staff(user)).copied().unwrap_or_default(),
             grant,
+            memo: Memo::default(),
         }
     }
 }

@@ -140,6 +140,5 @@ fn public_settings() -> PublicSettings {
         tls: false,
         trusted_proxies: TrustedProxies::new(|_| false),
         refused_codes_per_minute: NonZeroU32::MAX,
-        rendered_listings: 1 << 20,
     }
 }

@@ -192,7 +192,6 @@ fn public_settings(configuration: &Configuration) -> PublicSettings {
         tls: http.tls_certificate.is_some(),
         trusted_proxies: trusted_proxies(http.trusted_proxies.clone()),
         refused_codes_per_minute: limits.refused_codes_per_minute,
-        rendered_listings: half_of_memory(configuration),
     }
 }
 
@@ -255,18 +254,11 @@ pub(crate) fn write_interval(limits: SessionLimits) -> Duration {
     limits.grain().clamp(MIN_WRITE_INTERVAL, MAX_WRITE_INTERVAL)
 }
 
-/// Half of the memory is for cached entities, the other half for rendered listings. A rendered listing takes several
-/// times the memory of its entities.
 fn cache_settings(configuration: &Configuration, limits: SessionLimits) -> CacheSettings {
     CacheSettings {
-        memory: half_of_memory(configuration),
+        // An eighth is reserved for what is not counted: rounding and fragmentation of the allocator.
+        memory: configuration.cache.memory.bytes() as u64 / 8 * 7,
         // The age of a use that is not recorded yet, plus one that is recorded but not written.
         use_lag: limits.grain() + write_interval(limits),
     }
-}
-
-/// Returns half of the memory budget, after an eighth is reserved for overhead that is not counted: rounding and
-/// fragmentation of the allocator.
-fn half_of_memory(configuration: &Configuration) -> u64 {
-    configuration.cache.memory.bytes() as u64 / 16 * 7
 }

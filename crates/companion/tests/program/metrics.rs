@@ -1,7 +1,11 @@
 //! `GET /metrics` of the running program: contains the statistics of its adapters.
 
-use crate::{demo::Stage, http, stage::until};
-use serde_json::Value;
+use crate::{
+    demo::Stage,
+    http,
+    stage::{self, until},
+};
+use serde_json::{Value, json};
 use std::time::Duration;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -68,6 +72,32 @@ fn counts_operations_under_documented_names() {
         assert!(!after.contains(secret.as_str()));
     }
     assert_documented(&after);
+}
+
+#[test]
+fn a_cached_listing_counts_the_bytes_of_its_response() {
+    let stage = stage::Stage::new();
+    let node = stage.serve("sqlite:companion.db");
+    let token = node.sign_in(&stage, 1);
+    let quotes = |count: usize| "\"".repeat(count);
+    let mut longest = stage::guild(i32::MAX as u64);
+    longest["name"] = quotes(256).into();
+    longest["icon"] = format!("https://cdn.example/{}", quotes(2028)).into();
+    longest["owner"] = u64::MAX.to_string().into();
+    let subscribed = (0..999).map(|number| (u64::MAX - number).to_string());
+    let subscribed: Vec<_> = subscribed.chain([stage::guild_of(1).to_string()]).collect();
+    let subscription = json!({"guilds": subscribed, "slots": 1000});
+    node.manage("PUT", "/bot/plus/18446744073709551615", &subscription.to_string());
+    for reported in [stage::guild(1), longest] {
+        node.manage("PUT", &format!("/bot/guilds/{}", stage::guild_of(1)), &reported.to_string());
+        let response = node.guilds(&token).body.to_string().len() as f64;
+        let counted = value(
+            &page(node.management(), "the-management-key"),
+            "companion_cache_bytes{copies=\"listings\"}",
+        );
+        assert!((response..3.0 * response).contains(&counted), "{counted} for {response}");
+    }
+    node.stop();
 }
 
 /// A metric selector of an expression: `name{label="value",other=~"pattern"}`.

@@ -9,7 +9,10 @@ use crate::{
     settings::{Rights, UserStanding},
 };
 use async_trait::async_trait;
-use std::sync::Arc;
+use std::{
+    any::Any,
+    sync::{Arc, OnceLock},
+};
 
 /// Stored data that decides what a user is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,7 +29,43 @@ pub struct Listing {
     pub subscription: Option<Arc<Subscription>>,
     /// Permissions granted to the user by name.
     pub staff: StaffPermissions,
+    /// What an adapter has computed from this instance.
+    pub memo: Memo,
 }
+
+/// A value that is computed at most once from the instance that holds it. Clones begin without it, and comparisons ignore it.
+#[derive(Debug, Default)]
+pub struct Memo(OnceLock<Box<dyn Any + Send + Sync>>);
+
+impl Memo {
+    /// Returns the value, or computes it. An error is not kept.
+    pub fn get_or_compute<T: Clone + Send + Sync + 'static, E>(
+        &self,
+        compute: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        if let Some(known) = self.0.get().and_then(|known| known.downcast_ref::<T>()) {
+            return Ok(known.clone());
+        }
+        let value = compute()?;
+        // The first of concurrent computations is kept.
+        let _ = self.0.set(Box::new(value.clone()));
+        Ok(value)
+    }
+}
+
+impl Clone for Memo {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for Memo {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Memo {}
 
 impl Listing {
     /// Returns the facts about the user that count in every guild.
@@ -147,5 +186,24 @@ pub trait Listings: Send + Sync {
     /// not absent.
     fn cached(&self, _user: UserId) -> Option<Arc<Listing>> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_memo_is_computed_once_per_instance() {
+        let listing = Listing::default();
+        let compute =
+            |listing: &Listing, result: Result<u8, &'static str>| listing.memo.get_or_compute(|| result);
+        assert_eq!(compute(&listing, Err("not yet")), Err("not yet"));
+        for (result, expected) in [(Ok(1), Ok(1)), (Ok(2), Ok(1)), (Err("too late"), Ok(1))] {
+            assert_eq!(compute(&listing, result), expected);
+        }
+        let copy = listing.clone();
+        assert_eq!(compute(&copy, Ok(3)), Ok(3));
+        assert_eq!(copy, listing);
     }
 }

@@ -58,7 +58,7 @@ pub use self::{
         ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, NEEDED_SCOPES,
         PlatformPause, PlatformPauses, Reputation, SpentCodes, UserWithGuilds, has_needed_scopes,
     },
-    listings::{GrantSummary, Listing, ListingScope, Listings},
+    listings::{GrantSummary, Listing, ListingScope, Listings, Memo},
     reading::{
         BlockList, BotTelemetry, FeedbackStore, GuildDirectory, GuildTotals, StatusHistory, TeamRoster,
     },

@@ -4,10 +4,7 @@
 //! writer. Until its first load, a part is `None`.
 
 pub(crate) mod feedback;
-mod listings;
 mod status;
-
-pub(crate) use self::listings::RenderedListings;
 
 use self::{
     feedback::{FeedbackProjection, MAX_ENTRIES},

@@ -10,8 +10,12 @@ use crate::{
     session_use::{guilds_of, session_of},
     wire::{Guild, SessionToken},
 };
-use actix_web::{HttpRequest, HttpResponse, http::header, web};
-use companion_domain::{model::UserId, usecase::GuildListing};
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::header,
+    web::{self, Bytes},
+};
+use companion_domain::usecase::GuildListing;
 
 /// The guilds that the session's user runs and that have the bot
 #[utoipa::path(
@@ -39,7 +43,7 @@ pub(crate) async fn list(
     let session = session_of(token, &use_cases.authenticate, storage_limiter, &request).await?;
     let listing =
         guilds_of(session.user, &use_cases.list_guilds, storage_limiter, list_limiter, &request).await?;
-    listed(&context, session.user, &listing)
+    listed(&context, &listing)
 }
 
 /// Returns the response from the caches, before routing. `None` if anything is missing, stale or has to be audited.
@@ -47,14 +51,16 @@ pub(super) fn from_caches(context: &PublicContext, request: &HttpRequest) -> Opt
     let token = headers::token(request.headers()).ok()?;
     let user = context.use_cases.authenticate.cached(token)?.user;
     let listing = context.use_cases.list_guilds.cached(user)?;
-    listed(context, user, &listing).ok()
+    listed(context, &listing).ok()
 }
 
-fn listed(context: &PublicContext, user: UserId, listing: &GuildListing) -> Result<HttpResponse, ApiError> {
-    let body = context.listings.get_or_render(user, &listing.listing, || {
+fn listed(context: &PublicContext, listing: &GuildListing) -> Result<HttpResponse, ApiError> {
+    let body = listing.listing.memo.get_or_compute(|| {
         let (shown, pictures) = (listing.guilds(), &context.settings.pictures);
         let guilds: Vec<_> = shown.iter().map(|guild| Guild::from((guild, pictures))).collect();
-        envelope::success("The guilds that you run and that have the bot.", guilds)
+        let body = envelope::success("The guilds that you run and that have the bot.", guilds)?;
+        // Without spare capacity, which would stay allocated as long as the listing.
+        Ok::<_, ApiError>(Bytes::from(Vec::from(body).into_boxed_slice()))
     })?;
     let mut response = envelope::answer_with(body, Private::VALUE);
     response.headers_mut().append(header::AGE, listing.age.as_secs().into());

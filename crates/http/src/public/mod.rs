@@ -13,7 +13,7 @@ use crate::{
     edge::{Application, ReadyResponses, Shell, ShellSettings},
     metrics::MetricsSource,
     origin::{Origin, Redirects},
-    projection::{Projections, RenderedListings},
+    projection::Projections,
     request_id::RequestStart,
     routing::{Resource, reading},
     sign_ins::SignInAttempts,
@@ -58,12 +58,10 @@ impl PublicApi {
             entropy,
         });
         let sign_ins = SignInAttempts::new(use_cases.sign_in.clone(), settings.refused_codes_per_minute);
-        let listings = RenderedListings::new(settings.rendered_listings);
         let context = PublicContext {
             use_cases: use_cases.clone(),
             projections,
             settings,
-            listings,
             clock,
             sign_ins,
             storage_limiter: ConcurrencyLimiter::default(),
@@ -122,8 +120,6 @@ pub struct PublicSettings {
     pub trusted_proxies: TrustedProxies,
     /// Refused codes per client and minute.
     pub refused_codes_per_minute: NonZeroU32,
-    /// Memory for rendered listings, in bytes.
-    pub rendered_listings: u64,
 }
 
 /// Context of the handlers.
@@ -131,7 +127,6 @@ pub(crate) struct PublicContext {
     use_cases: UseCases,
     projections: Arc<Projections>,
     settings: PublicSettings,
-    listings: RenderedListings,
     clock: Arc<dyn Clock>,
     sign_ins: Arc<SignInAttempts>,
     /// Limits requests that wait for the store.

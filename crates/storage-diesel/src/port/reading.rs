@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use companion_domain::{
     change::{Changes, Key, Revision},
     model::UserId,
-    port::{ChangeFeed, GrantSummary, Health, Listing, ListingScope, Listings, StoreError},
+    port::{ChangeFeed, GrantSummary, Health, Listing, ListingScope, Listings, Memo, StoreError},
 };
 use diesel::{ExpressionMethods, QueryDsl, RunQueryDsl};
 use std::sync::Arc;
@@ -66,6 +66,7 @@ pub(super) fn read(
             .map(|(_, grants)| grants)
             .unwrap_or_default(),
         grant,
+        memo: Memo::default(),
     }))
 }
 
