@@ -21,7 +21,10 @@ use std::{
     hash::Hash,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{
+            AtomicU64,
+            Ordering::{Acquire, Relaxed},
+        },
     },
     time::Duration,
 };
@@ -32,6 +35,8 @@ pub(crate) struct Entries {
     /// Ids without a session. A table of its own, so that no number of dead tokens evicts live sessions.
     absent: Table<TokenHash, ()>,
     listings: Table<UserId, Arc<ListingEntry>>,
+    /// Number of changes of shared guilds, counted by their owner.
+    guild_changes: Arc<AtomicU64>,
     /// Locked by writers only.
     state: Mutex<EntriesState>,
     /// Number of sessions and of listings read from the store.
@@ -67,12 +72,13 @@ impl Entries {
     /// Creates tables of up to this many bytes. An eighth is for sessions and 1/128 for absent ids. The rest is for listings,
     /// which are larger, and for the guilds that they share.
     pub(crate) fn new(memory: u64) -> Self {
-        let (sessions, absent) = (memory / 8, memory / 128);
+        let (sessions, absent, state) = (memory / 8, memory / 128, EntriesState::default());
         Self {
             sessions: table(sessions),
             absent: table(absent),
             listings: table(memory - sessions - absent),
-            state: Mutex::default(),
+            guild_changes: Arc::clone(&state.guilds.changes),
+            state: Mutex::new(state),
             session_loads: AtomicU64::new(0),
             listing_loads: AtomicU64::new(0),
         }
@@ -183,7 +189,8 @@ impl Entries {
 
     /// Returns the cached listing of a user if none of its parts has been invalidated.
     pub(crate) fn listing(&self, user: UserId) -> Option<Arc<Listing>> {
-        let entry = self.listings.get(&user).filter(|entry| entry.is_current())?;
+        let changes = self.guild_changes.load(Acquire);
+        let entry = self.listings.get(&user).filter(|entry| entry.is_current(changes))?;
         Some(Arc::clone(&entry.listing))
     }
 

@@ -110,6 +110,8 @@ pub(crate) struct ListingEntry {
     pub(crate) listing: Arc<Listing>,
     /// Each with the version that the listing shows.
     guilds: Box<[(Arc<GuildEntry>, u64)]>,
+    /// Number of changes after which those versions were last compared.
+    compared: AtomicU64,
     pub(crate) weight: usize,
 }
 
@@ -122,13 +124,20 @@ impl ListingEntry {
         };
         let guilds: Box<[_]> = guilds.into_iter().map(shown).collect();
         let weight = size_of::<Self>() + ENTRY + size_of_val(&*guilds) + weigh_listing(&listing) + of_guilds;
-        Self { listing, guilds, weight }
+        Self { listing, guilds, compared: AtomicU64::new(0), weight }
     }
 
-    /// Returns whether none of its guilds has been replaced or invalidated. A listing that was itself invalidated is no entry any
-    /// more.
-    pub(crate) fn is_current(&self) -> bool {
-        self.guilds.iter().all(|(guild, shown)| guild.version() == *shown)
+    /// Returns whether none of its guilds has been replaced or invalidated by the first `changes`. A listing that was itself
+    /// invalidated is no entry any more.
+    pub(crate) fn is_current(&self, changes: u64) -> bool {
+        if self.compared.load(Ordering::Relaxed) == changes {
+            return true;
+        }
+        let is_current = self.guilds.iter().all(|(guild, shown)| guild.version() == *shown);
+        if is_current {
+            self.compared.store(changes, Ordering::Relaxed);
+        }
+        is_current
     }
 
     /// Returns its guilds if none of them has been invalidated.

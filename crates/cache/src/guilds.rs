@@ -10,7 +10,10 @@ use companion_domain::{
 };
 use std::{
     collections::HashMap,
-    sync::{Arc, LazyLock, Weak},
+    sync::{
+        Arc, LazyLock, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 /// Shared by all members without a role that the bot knows, which are most.
@@ -23,6 +26,8 @@ const MIN_SWEEP: usize = 1024;
 #[derive(Default)]
 pub(crate) struct SharedGuilds {
     by_id: HashMap<GuildId, Weak<GuildEntry>>,
+    /// Number of replacements and invalidations of guilds. Readers compare versions only after more of them.
+    pub(crate) changes: Arc<AtomicU64>,
     /// Number of live guilds after the last sweep.
     needed: usize,
     hits: u64,
@@ -38,7 +43,7 @@ impl SharedGuilds {
                 current.note_load(load);
                 return current;
             }
-            current.invalidate();
+            self.invalidate(&current);
         }
         self.misses += 1;
         guild.note_load(load);
@@ -54,7 +59,9 @@ impl SharedGuilds {
     /// Shows the state after a write of this process, or invalidates the guild if that may not be the newest.
     pub(crate) fn put(&mut self, id: GuildId, put: Put) {
         let entry = self.by_id.get(&id).and_then(Weak::upgrade);
-        if !entry.is_some_and(|entry| entry.replace(put)) {
+        if entry.is_some_and(|entry| entry.replace(put)) {
+            self.note_change();
+        } else {
             self.drop_one(id);
         }
     }
@@ -62,13 +69,24 @@ impl SharedGuilds {
     /// Invalidates a guild.
     pub(crate) fn drop_one(&mut self, id: GuildId) {
         if let Some(guild) = self.by_id.remove(&id).and_then(|guild| guild.upgrade()) {
-            guild.invalidate();
+            self.invalidate(&guild);
         }
     }
 
     /// Invalidates every guild.
     pub(crate) fn drop_all(&mut self) {
-        self.by_id.drain().filter_map(|(_, guild)| guild.upgrade()).for_each(|guild| guild.invalidate());
+        let guilds = std::mem::take(&mut self.by_id);
+        guilds.into_values().filter_map(|guild| guild.upgrade()).for_each(|guild| self.invalidate(&guild));
+    }
+
+    fn invalidate(&self, guild: &GuildEntry) {
+        guild.invalidate();
+        self.note_change();
+    }
+
+    /// Counts a change that has been made. The other order would let a reader miss it.
+    fn note_change(&self) {
+        self.changes.fetch_add(1, Ordering::Release);
     }
 
     pub(crate) fn statistics(&self) -> CacheStatistics {
