@@ -26,17 +26,32 @@ struct Check {
 
 enum Action {
     Own(fn() -> Result<()>),
-    /// Arguments of `cargo test`, after the variable that selects the full form of the tests.
-    Tests(&'static str),
+    /// Runs tests in their full form.
+    Tests {
+        /// The variable that selects it, with its value.
+        variable: &'static str,
+        /// Options of `cargo test` that select the profile, the packages and their targets.
+        targets: &'static str,
+        /// Filters and options of the test program.
+        tests: &'static str,
+    },
 }
 
 const fn own(name: &'static str, check: fn() -> Result<()>) -> Check {
     Check { name, action: Action::Own(check), tools: &[], tools_of_parts: &[] }
 }
 
-const fn full(name: &'static str, line: &'static str) -> Check {
-    Check { name, action: Action::Tests(line), tools: &[], tools_of_parts: &[] }
+const fn full(
+    name: &'static str,
+    variable: &'static str,
+    targets: &'static str,
+    tests: &'static str,
+) -> Check {
+    Check { name, action: Action::Tests { variable, targets, tests }, tools: &[], tools_of_parts: &[] }
 }
+
+/// The tests of the program, in a release build.
+const PROGRAM: &str = "--release --package companion --test program";
 
 const CHECKS: [Check; 20] = [
     Check { tools: &[&CARGO_TARPAULIN], ..own("coverage", coverage) },
@@ -48,90 +63,60 @@ const CHECKS: [Check; 20] = [
     },
     own("repeated", repeated),
     // Kills the serving program under load repeatedly. Default: a few times.
-    full("kills", "KILLS=1000 --package companion --test program -- --nocapture kill::"),
+    full("kills", "KILLS=1000", "--package companion --test program", "kill::"),
     // A thousand random schemas with a thousand values each. Default: a few dozen.
-    full(
-        "settings",
-        "SETTINGS=full --release --package companion-domain --lib -- --nocapture random_schemas",
-    ),
+    full("settings", "SETTINGS=full", "--release --package companion-domain --lib", "random_schemas"),
     // Thirty days of a bot with crashes, deployments and restarts, four times. Default: two days.
-    full(
-        "status",
-        "STATUS=full --release --package companion-testkit --test suite -- --nocapture the_status_is_true",
-    ),
+    full("status", "STATUS=full", "--release --package companion-testkit --test suite", "the_status_is_true"),
     // Simulates days of two thousand users with a failing platform. Default: twenty users.
-    full(
-        "simulation",
-        "SIMULATION=full --package companion-tests --test end_to_end -- --nocapture simulation",
-    ),
+    full("simulation", "SIMULATION=full", "--package companion-tests --test end_to_end", "simulation"),
     // Ten thousand simultaneous clients after a restart, and a feed of a hundred thousand guilds. Default: hundreds.
     // The request deadline needs a release build.
-    full(
-        "crowds",
-        "CROWDS=full --release --package companion --test program -- --nocapture --test-threads=1 crowds",
-    ),
+    full("crowds", "CROWDS=full", PROGRAM, "--test-threads=1 crowds"),
     // Restarts the program under load repeatedly, alone and as one of two behind a proxy. Default: once.
     Check {
         tools_of_parts: &[&NGINX, &POSTGRESQL],
-        ..full(
-            "restarts",
-            "RESTARTS=200 --release --package companion --test program -- --nocapture --test-threads=1 \
-             restart_under_load rolling_restart",
-        )
+        ..full("restarts", "RESTARTS=200", PROGRAM, "--test-threads=1 restart_under_load rolling_restart")
     },
     // Thousands of hostile clients against the default limits. Default: a few, and only those that wait or do not read.
-    full(
-        "strangers",
-        "STRANGERS=100 --release --package companion --test program -- --nocapture --test-threads=1 --include-ignored strangers",
-    ),
+    full("strangers", "STRANGERS=100", PROGRAM, "--test-threads=1 --include-ignored strangers"),
     // Damaged input for every parser. Default: a few thousand inputs of each kind.
     Check {
         tools_of_parts: &[&NGINX],
         ..full(
             "hostile",
-            "HOSTILE=100 --release --package companion-http --package companion-identity-oauth2 --package companion-tests \
-             --package companion --lib --test end_to_end --test program -- --nocapture hostile",
+            "HOSTILE=100",
+            "--release --package companion-http --package companion-identity-oauth2 --package companion-tests \
+             --package companion --lib --test end_to_end --test program",
+            "hostile",
         )
     },
     // Millions of requests of ten thousand users whose sessions, guilds and permissions change. Default: forty users.
     Check {
         tools: &[&POSTGRESQL],
-        ..full(
-            "isolation",
-            "ISOLATION=100 --release --package companion --test program -- --nocapture --test-threads=1 isolation",
-        )
+        ..full("isolation", "ISOLATION=100", PROGRAM, "--test-threads=1 isolation")
     },
     // Fifty million requests to one process. Default: ten thousand.
-    full("long", "LONG=50000000 --release --package companion --test program -- --nocapture long_after"),
+    full("long", "LONG=50000000", PROGRAM, "long_after"),
     // Two, five and ten times the capacity of storage. Default: only the queue rule.
-    full(
-        "overload",
-        "--release --package companion --test program -- --nocapture --include-ignored overload",
-    ),
+    full("overload", "", PROGRAM, "--include-ignored overload"),
     // A log torn in every way at every frame, and a disk that fails at each call. Default: one way per frame, and three
     // failures.
     full(
         "disk",
-        "DISK=full --package companion-storage-diesel --package companion --test storage --test program -- --nocapture torn:: disk::",
+        "DISK=full",
+        "--package companion-storage-diesel --package companion --test storage --test program",
+        "torn:: disk::",
     ),
     // Ten nodes, one of which loses its database. Default: three.
-    Check {
-        tools: &[&POSTGRESQL],
-        ..full(
-            "nodes",
-            "NODES=10 --release --package companion --test program -- --nocapture --test-threads=1 partition",
-        )
-    },
+    Check { tools: &[&POSTGRESQL], ..full("nodes", "NODES=10", PROGRAM, "--test-threads=1 partition") },
     // Every interleaving of concurrent reads and writes of the cache. Default: those with two preemptions.
-    full(
-        "orders",
-        "ORDERS=full --package companion-cache --test cache -- --nocapture interleavings in_every_order",
-    ),
+    full("orders", "ORDERS=full", "--package companion-cache --test cache", "interleavings in_every_order"),
     // Every combination of the facts that permissions depend on. Default: those that differ in three facts, and a
     // sample.
-    full("policy", "POLICY=full --package companion-domain --lib -- policy"),
+    full("policy", "POLICY=full", "--package companion-domain --lib", "policy"),
     // Ten thousand secrets that must not leak. Default: five hundred.
-    full("canaries", "CANARIES=10000 --package companion-tests --test end_to_end -- --nocapture canaries"),
+    full("canaries", "CANARIES=10000", "--package companion-tests --test end_to_end", "canaries"),
 ];
 
 /// Returns the names of all checks, for the command line.
@@ -143,12 +128,10 @@ impl Check {
     fn step(&self) -> Step {
         let mut step = match self.action {
             Action::Own(check) => Step::check(self.name, &format!("cargo xtask deep {}", self.name), check),
-            Action::Tests(line) => {
-                let start = line.find("--").unwrap_or_default();
-                let (variable, arguments) = line.split_at_checked(start).unwrap_or(("", line));
-                let invocation = Invocation::new(&format!("cargo test --locked {arguments}"));
-                let variable = variable.trim().split_once('=');
-                Step::program(self.name, invocation.with_environment(variable))
+            Action::Tests { variable, targets, tests } => {
+                let invocation =
+                    Invocation::new(&format!("cargo test --locked {targets} -- --nocapture {tests}"));
+                Step::program(self.name, invocation.with_environment(variable.split_once('=')))
             }
         };
         step.needs = self.tools.to_vec();
