@@ -27,39 +27,29 @@ const SUBJECTS: [Subject; 3] = [
     Subject { name: "companion-cache", files: "--file crates/cache/src/**", tests: "" },
 ];
 
-impl Subject {
-    /// The timeout of a minute allows for busy machines: a mutant that only timed out was not caught by a test.
-    fn command(&self) -> String {
-        let Self { name, files, tests } = self;
-        format!(
-            "cargo mutants --package {name} --output target/mutants/{name} --minimum-test-timeout 60 {files} {tests}"
-        )
-    }
-
-    fn outcomes(&self) -> String {
-        format!("target/mutants/{}/mutants.out/outcomes.json", self.name)
-    }
-}
-
 /// Exit codes of a finished run with findings. A mutant that never ends does not pass the tests either.
 const MISSED: i32 = 2;
 const TIMED_OUT: i32 = 3;
 
 pub(super) fn run() -> Result<()> {
-    SUBJECTS.iter().try_for_each(try_mutants)
-}
-
-fn try_mutants(subject: &Subject) -> Result<()> {
-    // In the folder of the mutated copy: a shared one would leak mutants into the next ordinary build.
-    let invocation = Invocation::new(&subject.command()).with_environment([("CARGO_TARGET_DIR", "target")]);
-    let status = invocation.status()?;
-    ensure!(
-        status.code() != Some(MISSED),
-        "mutants survived the tests; missed.txt beside the outcomes lists them"
-    );
-    ensure!(matches!(status.code(), Some(0 | TIMED_OUT)), "`{invocation}` ended with {status}");
-    let outcomes = fs::read_to_string(root()?.join(subject.outcomes())).unwrap_or_default();
-    ensure!(has_tried(&outcomes), "there was nothing to change in {}: did the files move?", subject.name);
+    for Subject { name, files, tests } in &SUBJECTS {
+        let folder = format!("target/mutants/{name}");
+        // The timeout of a minute allows for busy machines: a mutant that only timed out was not caught by a test.
+        let command = format!(
+            "cargo mutants --package {name} --output {folder} --minimum-test-timeout 60 {files} {tests}"
+        );
+        // In the folder of the mutated copy: a shared one would leak mutants into the next ordinary build.
+        let invocation = Invocation::new(&command).with_environment([("CARGO_TARGET_DIR", "target")]);
+        let status = invocation.status()?;
+        ensure!(
+            status.code() != Some(MISSED),
+            "mutants survived the tests; missed.txt beside the outcomes lists them"
+        );
+        ensure!(matches!(status.code(), Some(0 | TIMED_OUT)), "`{invocation}` ended with {status}");
+        let outcomes = root()?.join(folder).join("mutants.out/outcomes.json");
+        let outcomes = fs::read_to_string(outcomes).unwrap_or_default();
+        ensure!(has_tried(&outcomes), "there was nothing to change in {name}: did the files move?");
+    }
     Ok(())
 }
 
