@@ -3,12 +3,12 @@
 use crate::{
     appearance::Appearance,
     cookie::{Cookie, SigningKeys},
-    page::{Answer, Frame, Here, Navigation, Theme, see_other},
+    page::{Answer, Frame, Here, Navigation, Theme, see_other, with_cookie},
     permission_text::{PermissionTexts, Wordings},
     site::Site,
     view::{ChangeSignal, StreamLimiter, Views},
 };
-use actix_web::{FromRequest, HttpRequest, dev::Payload, http::header, web};
+use actix_web::{FromRequest, HttpRequest, dev::Payload, web};
 use companion_domain::{
     model::{GuildId, Name, Span, WebUrl},
     port::{Clock, Entropy, GuildTotals, StoreError},
@@ -137,9 +137,8 @@ impl DashboardContext {
 
     /// Redirects to the home page, which says which of [`SIGNED_OUT`] it was, and clears the session cookie.
     pub(crate) fn without_session(&self, signed_out: &str) -> Answer {
-        let mut response = see_other(&format!("/?signed-out={signed_out}"))?;
-        response.headers_mut().append(header::SET_COOKIE, self.session_cookie.clear()?);
-        Ok(response)
+        let response = see_other(&format!("/?signed-out={signed_out}"))?;
+        Ok(with_cookie(response, self.session_cookie.clear()?))
     }
 
     /// Returns how many guilds have the bot, and how many members they have, as of the last half minute. Counting takes

@@ -2,7 +2,7 @@
 
 use crate::{
     context::Exchange,
-    page::{Answer, Theme, see_other},
+    page::{Answer, Theme, see_other, with_cookie},
     pending_sign_in::is_ours,
     visitor::{Visit, Visitor, signed_in, signed_out},
 };
@@ -10,7 +10,7 @@ use actix_web::{
     Handler,
     http::{
         Method,
-        header::{self, ORIGIN, REFERER},
+        header::{ORIGIN, REFERER},
     },
     web,
 };
@@ -111,7 +111,5 @@ async fn choose_theme(exchange: Exchange, payload: web::Payload) -> Answer {
     };
     let from = request.headers().get(REFERER).and_then(|value| url::Url::parse(value.to_str().ok()?).ok());
     let path = from.as_ref().map_or("/", url::Url::path);
-    let mut response = see_other(if is_ours(path) { path } else { "/" })?;
-    response.headers_mut().append(header::SET_COOKIE, cookie);
-    Ok(response)
+    Ok(with_cookie(see_other(if is_ours(path) { path } else { "/" })?, cookie))
 }

@@ -4,7 +4,7 @@ use crate::{
     bot::counted,
     context::Exchange,
     form::Form,
-    page::{self, Account, Answer, Frame, Here, NO_STORE, see_other},
+    page::{self, Account, Answer, Frame, Here, NO_STORE, see_other, with_cookie},
     visitor::{Visitor, navigation},
 };
 use actix_web::{
@@ -64,9 +64,7 @@ pub(crate) async fn ask(visitor: Visitor) -> Answer {
 pub(crate) async fn forget(visitor: Visitor, _: Form) -> Answer {
     let Exchange { context, request } = &visitor.exchange;
     forget_user(&context.use_cases.forget, &context.storage_limiter, request, visitor.user()).await?;
-    let mut response = see_other("/forgotten")?;
-    response.headers_mut().append(header::SET_COOKIE, context.session_cookie.clear()?);
-    Ok(response)
+    Ok(with_cookie(see_other("/forgotten")?, context.session_cookie.clear()?))
 }
 
 /// Confirms that the user was forgotten. It contains no personal data, so it needs no session.

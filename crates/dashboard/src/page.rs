@@ -145,6 +145,12 @@ pub(crate) fn see_other(place: &str) -> Answer {
     Ok(response.finish())
 }
 
+/// Adds a cookie, or the end of one, to a response.
+pub(crate) fn with_cookie(mut response: HttpResponse, cookie: HeaderValue) -> HttpResponse {
+    response.headers_mut().append(header::SET_COOKIE, cookie);
+    response
+}
+
 /// Redirects a path that ends in a slash to the same one without it, which no route has. Returns `None` for others.
 pub(crate) fn without_trailing_slash(request: &ServiceRequest) -> Option<Answer> {
     let path = request.uri().path().trim_end_matches('/');

@@ -4,11 +4,11 @@ use crate::{
     context::{DashboardContext, Exchange, PlatformApplication},
     failure::error_page,
     form::Form,
-    page::{Answer, Navigation, see_other},
+    page::{Answer, Navigation, see_other, with_cookie},
     pending_sign_in::{LIFETIME, PendingSignIn, return_path},
     visitor::{Visit, Visitor},
 };
-use actix_web::http::{StatusCode, header};
+use actix_web::http::StatusCode;
 use companion_domain::{
     model::{Invalid, WebUrl},
     port::NEEDED_SCOPES,
@@ -26,10 +26,8 @@ pub(crate) async fn begin(exchange: Exchange) -> Answer {
     let application = context.settings.platform.as_ref().ok_or(ApiError::SignInNotConfigured)?;
     let (pending, kept) =
         PendingSignIn::begin(&context.settings.keys, &*context.entropy, context.clock.now(), back);
-    let mut response = see_other(&authorize_url(context, application, &pending)?)?;
-    let cookie = context.sign_in_cookie.set(&kept, LIFETIME.get())?;
-    response.headers_mut().append(header::SET_COOKIE, cookie);
-    Ok(response)
+    let response = see_other(&authorize_url(context, application, &pending)?)?;
+    Ok(with_cookie(response, context.sign_in_cookie.set(&kept, LIFETIME.get())?))
 }
 
 /// Handles the redirect back from the platform.
@@ -43,7 +41,7 @@ pub(crate) async fn finish(exchange: Exchange) -> Answer {
     let Some(pending) = pending.filter(|pending| pending.state == state) else {
         return without_pending_sign_in(&exchange).await;
     };
-    let mut response = match exchange.parameter("error") {
+    let response = match exchange.parameter("error") {
         Some(error) if error == "access_denied" => declined(&exchange, &pending)?,
         Some(_) => return Err(ApiError::ProviderFailed("the platform refused the sign-in".into())),
         None => match sign_in(&exchange, begun, &pending).await {
@@ -52,8 +50,7 @@ pub(crate) async fn finish(exchange: Exchange) -> Answer {
             signed_in => signed_in?,
         },
     };
-    response.headers_mut().append(header::SET_COOKIE, context.sign_in_cookie.clear()?);
-    Ok(response)
+    Ok(with_cookie(response, context.sign_in_cookie.clear()?))
 }
 
 async fn sign_in(exchange: &Exchange, begun: Instant, pending: &PendingSignIn) -> Answer {
@@ -70,11 +67,9 @@ async fn sign_in(exchange: &Exchange, begun: Instant, pending: &PendingSignIn) -
         })
     });
     let signed_in = context.sign_ins.sign_in(begun, client, Audit::of(request, "sign_in"), sent).await?;
-    let mut response = see_other(&pending.back)?;
     let lifetime = context.settings.session_lifetime.get();
     let cookie = context.session_cookie.set(signed_in.token.expose(), lifetime)?;
-    response.headers_mut().append(header::SET_COOKIE, cookie);
-    Ok(response)
+    Ok(with_cookie(see_other(&pending.back)?, cookie))
 }
 
 /// Says that the user is blocked, to a browser whose sign-in was refused for that.

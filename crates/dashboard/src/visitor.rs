@@ -3,13 +3,10 @@
 use crate::{
     context::Exchange,
     failure::{SIGNED_OUT, error_page},
-    page::{Account, Answer, Navigation, see_other},
+    page::{Account, Answer, Navigation, see_other, with_cookie},
     pending_sign_in::return_path,
 };
-use actix_web::{
-    Handler, HttpMessage as _,
-    http::{StatusCode, header},
-};
+use actix_web::{Handler, HttpMessage as _, http::StatusCode};
 use companion_domain::{
     model::{Profile, UserId},
     session::Session,
@@ -127,9 +124,8 @@ pub(crate) fn signed_out(exchange: &Exchange, path: &str) -> Answer {
     let (site, link) = (&exchange.context.site, sign_in_link(path));
     let guest = Navigation::guest(exchange.theme(), link.clone());
     let way_on = (link.as_str(), "Sign in again");
-    let mut response = error_page(site, StatusCode::UNAUTHORIZED, guest, SIGNED_OUT, &[way_on], None)?;
-    response.headers_mut().append(header::SET_COOKIE, exchange.context.session_cookie.clear()?);
-    Ok(response)
+    let response = error_page(site, StatusCode::UNAUTHORIZED, guest, SIGNED_OUT, &[way_on], None)?;
+    Ok(with_cookie(response, exchange.context.session_cookie.clear()?))
 }
 
 /// Returns the navigation of the public page at this path. If authentication fails, it is that of a guest.
