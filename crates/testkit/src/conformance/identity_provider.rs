@@ -108,6 +108,11 @@ async fn signed_in(fresh: &Fresh<Port>, user: u64, guilds: &[Membership]) -> Pla
     exchange(fresh, &code).await.unwrap()
 }
 
+/// Returns the memberships of the first user.
+async fn memberships(fresh: &Fresh<Port>, tokens: &PlatformTokens) -> Vec<Membership> {
+    fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap().memberships
+}
+
 async fn exchanges_a_code_for_tokens_of_its_user(fresh: &Fresh<Port>) {
     let named = (1..).zip(awkward_names()).map(|(number, name)| User { name, ..a_user(number) });
     for expected in [BEYOND_SIGNED + 1, u64::MAX].map(a_user).into_iter().chain(named) {
@@ -223,8 +228,7 @@ async fn accepts_scopes_in_any_order_and_additional_ones(fresh: &Fresh<Port>) {
     for scope in ["guilds identify", "email guilds connections identify"] {
         let code = arrive_granting(fresh, scope).await;
         let tokens = exchange(fresh, &code).await.unwrap();
-        let listed = fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap();
-        assert_eq!(listed.memberships, [], "{scope}");
+        assert_eq!(memberships(fresh, &tokens).await, [], "{scope}");
     }
 }
 
@@ -234,10 +238,7 @@ async fn refreshed_tokens_work(fresh: &Fresh<Port>) {
         fresh.one.platform.expire_access(user_id(1)).await;
         tokens = fresh.one.provider.refresh(user_id(1), &tokens.refresh.unwrap()).await.unwrap();
         assert_eq!(fresh.one.provider.user(CLIENT, &tokens.access).await.unwrap().id, user_id(1));
-        assert_eq!(
-            fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap().memberships,
-            [membership(5, false, 8)]
-        );
+        assert_eq!(memberships(fresh, &tokens).await, [membership(5, false, 8)]);
     }
 }
 
@@ -270,13 +271,9 @@ async fn nothing_is_cached_about_tokens_or_users(fresh: &Fresh<Port>) {
     let [first, second] = [vec![membership(5, false, 8)], vec![membership(6, true, 0)]];
     let tokens = signed_in(fresh, 1, &first).await;
     assert_eq!(fresh.one.provider.user(CLIENT, &tokens.access).await.unwrap().id, user_id(1));
-    assert_eq!(fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap().memberships, first);
+    assert_eq!(memberships(fresh, &tokens).await, first);
     let later = signed_in(fresh, 1, &second).await;
-    assert_eq!(
-        fresh.one.provider.guilds(user_id(1), &later.access).await.unwrap().memberships,
-        second,
-        "as they are now"
-    );
+    assert_eq!(memberships(fresh, &later).await, second, "as they are now");
     fresh.one.platform.expire_access(user_id(1)).await;
     for access in [&tokens.access, &later.access, &secret("made-up")] {
         assert_eq!(refused(fresh, access).await, [Some(IdentityErrorKind::TokenRefused); 3]);
