@@ -17,13 +17,6 @@ use std::{
 
 type Label<'a> = (&'static str, &'a str);
 
-/// Writes gauges without labels, each with its name and help.
-fn gauges<const N: usize>(text: &mut MetricsText, gauges: [(&'static str, &'static str, f64); N]) {
-    for (name, help, value) in gauges {
-        text.gauge(name, help, &[], value);
-    }
-}
-
 /// Writes a counter that has a sample for each outcome.
 fn by_outcome<const N: usize>(
     text: &mut MetricsText,
@@ -43,41 +36,24 @@ pub(super) struct StorageMetrics(pub(super) Arc<DieselStorage>);
 impl MetricsSource for StorageMetrics {
     fn write(&self, text: &mut MetricsText) {
         let now = self.0.statistics();
-        for (name, help, value) in [
-            ("companion_storage_commits_total", "Transactions committed.", now.commits),
-            ("companion_storage_writes_total", "Writes in committed transactions.", now.writes),
-            ("companion_storage_failed_commits_total", "Transactions that failed.", now.failed_commits),
-            (
-                "companion_storage_refused_writes_total",
-                "Writes refused because the queue was full or the wait too long.",
-                now.refused_writes,
-            ),
-        ] {
-            text.counter(name, help, &[], value);
-        }
+        text.counter("companion_storage_commits_total", "Transactions committed.", &[], now.commits);
+        text.counter("companion_storage_writes_total", "Writes in committed transactions.", &[], now.writes);
+        let help = "Transactions that failed.";
+        text.counter("companion_storage_failed_commits_total", help, &[], now.failed_commits);
+        let help = "Writes refused because the queue was full or the wait too long.";
+        text.counter("companion_storage_refused_writes_total", help, &[], now.refused_writes);
         for (table, count) in self.0.unreadable_rows() {
             let help = "Stored rows that could not be read and were left out.";
             text.counter("companion_storage_unreadable_rows_total", help, &[("table", table)], count);
         }
-        let given_up = f64::from(u8::from(now.has_given_up));
-        gauges(
-            text,
-            [
-                ("companion_storage_queue_length", "Writes in the queue.", now.queue_length as f64),
-                (
-                    "companion_storage_queue_capacity",
-                    "Capacity of the write queue.",
-                    now.queue_capacity as f64,
-                ),
-                ("companion_storage_readers", "Connections that read.", f64::from(now.readers)),
-                (
-                    "companion_storage_readers_idle",
-                    "Idle connections among them.",
-                    f64::from(now.readers_idle),
-                ),
-                ("companion_storage_given_up", "1 if every write is refused until a restart.", given_up),
-            ],
-        );
+        let [length, capacity] = [now.queue_length, now.queue_capacity].map(|writes| writes as f64);
+        text.gauge("companion_storage_queue_length", "Writes in the queue.", &[], length);
+        text.gauge("companion_storage_queue_capacity", "Capacity of the write queue.", &[], capacity);
+        let [readers, idle] = [now.readers, now.readers_idle].map(f64::from);
+        text.gauge("companion_storage_readers", "Connections that read.", &[], readers);
+        text.gauge("companion_storage_readers_idle", "Idle connections among them.", &[], idle);
+        let help = "1 if every write is refused until a restart.";
+        text.gauge("companion_storage_given_up", help, &[], f64::from(u8::from(now.has_given_up)));
     }
 }
 
@@ -150,12 +126,8 @@ impl MetricsSource for ServiceMetrics {
             let label = ("copies", copies.name);
             let [entries, bytes] = [copies.entries as f64, copies.bytes as f64];
             text.gauge("companion_cache_entries", "Cached entries.", &[label], entries);
-            text.gauge(
-                "companion_cache_bytes",
-                "Approximate memory of the cache, in bytes.",
-                &[label],
-                bytes,
-            );
+            let help = "Approximate memory of the cache, in bytes.";
+            text.gauge("companion_cache_bytes", help, &[label], bytes);
             let family = ("companion_cache_requests_total", "Cache look-ups, by hit or miss.");
             by_outcome(text, family, Some(label), [("hit", copies.hits), ("miss", copies.misses)]);
         }
@@ -171,7 +143,7 @@ impl MetricsSource for ServiceMetrics {
         let family = ("companion_list_refreshes_total", "Refreshes of guild lists, by outcome.");
         by_outcome(text, family, None, self.refresh.counts());
         if let Some(count) = *self.sessions.lock().unwrap_or_else(PoisonError::into_inner) {
-            gauges(text, [("companion_sessions", "Live sessions, as of the last count.", count as f64)]);
+            text.gauge("companion_sessions", "Live sessions, as of the last count.", &[], count as f64);
         }
         let BuildInfo { name, branch, commit } = &self.build;
         let labels =
@@ -200,19 +172,14 @@ fn write_process(started_at: Timestamp, text: &mut MetricsText) -> Option<()> {
     let [resident, virtual_memory] = [bytes("VmRSS:")?, bytes("VmSize:")?];
     // One of them is the descriptor of the folder itself.
     let descriptors = fs::read_dir("/proc/self/fd").ok()?.count().saturating_sub(1) as f64;
-    let start = started_at.micros() as f64 / 1e6;
     text.counter("process_cpu_seconds_total", "User and system CPU time, in seconds.", &[], cpu_seconds);
-    gauges(
-        text,
-        [
-            ("process_resident_memory_bytes", "Resident memory, in bytes.", resident),
-            ("process_virtual_memory_bytes", "Virtual memory, in bytes.", virtual_memory),
-            ("process_open_fds", "Open file descriptors.", descriptors),
-            ("process_start_time_seconds", "Start of the process, in seconds since 1970.", start),
-        ],
-    );
+    text.gauge("process_resident_memory_bytes", "Resident memory, in bytes.", &[], resident);
+    text.gauge("process_virtual_memory_bytes", "Virtual memory, in bytes.", &[], virtual_memory);
+    text.gauge("process_open_fds", "Open file descriptors.", &[], descriptors);
+    let help = "Start of the process, in seconds since 1970.";
+    text.gauge("process_start_time_seconds", help, &[], started_at.micros() as f64 / 1e6);
     // Without a limit there is no maximum to show.
     let most = getrlimit(Resource::Nofile).current?;
-    gauges(text, [("process_max_fds", "Limit of open file descriptors.", most as f64)]);
+    text.gauge("process_max_fds", "Limit of open file descriptors.", &[], most as f64);
     Some(())
 }
