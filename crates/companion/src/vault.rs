@@ -49,19 +49,12 @@ impl Vault for SealingVault {
         let payload = Payload { msg: secret, aad: &associated_data(user) };
         // The cipher fails only above 256 GiB. Such a secret would be stored as bytes that never open.
         let ciphertext = self.sealing.encrypt(&XNonce::from(nonce), payload).unwrap_or_default();
-        let mut bytes = Vec::with_capacity(1 + NONCE + ciphertext.len());
-        bytes.push(VERSION);
-        bytes.extend_from_slice(&nonce);
-        bytes.extend_from_slice(&ciphertext);
-        Sealed::from_bytes(bytes)
+        Sealed::from_bytes([&[VERSION], nonce.as_slice(), &ciphertext].concat())
     }
 
     fn open(&self, user: UserId, sealed: &Sealed) -> Result<Opened, VaultError> {
-        let (version, rest) = sealed.as_bytes().split_first().ok_or(VaultError)?;
+        let Some((&VERSION, rest)) = sealed.as_bytes().split_first() else { return Err(VaultError) };
         let (nonce, ciphertext) = rest.split_first_chunk::<NONCE>().ok_or(VaultError)?;
-        if *version != VERSION {
-            return Err(VaultError);
-        }
         let nonce = XNonce::from(*nonce);
         let attempt = |cipher: &XChaCha20Poly1305| {
             let payload = Payload { msg: ciphertext, aad: &associated_data(user) };
