@@ -64,19 +64,16 @@ fn check_of_error(error: &OpenError, configuration: &Configuration) -> Check {
             )
         };
     }
-    let (cause, remedy) = problem_and_fix(error);
-    DATABASE.failed(cause, remedy)
+    failed(DATABASE, error)
 }
 
-/// Splits an error's message into problem and fix.
-fn problem_and_fix(error: &OpenError) -> (String, String) {
+/// Reports an error, whose message is split into problem and fix.
+fn failed(subject: Subject, error: &OpenError) -> Check {
     let sentence = one_line(&error.to_string());
     let deepest = std::error::Error::source(error).map(|cause| one_line(&root(cause)));
     let (problem, remedy) = sentence.rsplit_once(": ").unwrap_or((&sentence, "see docs/operate.md"));
-    (
-        deepest.map_or_else(|| problem.to_owned(), |deepest| format!("{problem} ({deepest})")),
-        remedy.to_owned(),
-    )
+    let cause = deepest.map_or_else(|| problem.to_owned(), |deepest| format!("{problem} ({deepest})"));
+    subject.failed(cause, remedy)
 }
 
 const SCHEMA: Subject = Subject::new("schema", "storage.url");
@@ -84,10 +81,7 @@ const SCHEMA: Subject = Subject::new("schema", "storage.url");
 pub(super) fn check_schema(inspected: Option<&Result<Inspection, OpenError>>) -> Check {
     match inspected {
         None => SCHEMA.skipped("there is no database to look at"),
-        Some(Err(error)) => {
-            let (cause, remedy) = problem_and_fix(error);
-            SCHEMA.failed(cause, remedy)
-        }
+        Some(Err(error)) => failed(SCHEMA, error),
         Some(Ok(found)) if found.pending.is_empty() => {
             SCHEMA.ok(format!("it has all {} steps of this version", found.applied))
         }
