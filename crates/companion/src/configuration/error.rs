@@ -123,7 +123,8 @@ impl fmt::Display for ConfigurationError {
 }
 
 /// The reason why a value is invalid, as a phrase that follows the key's name. It never repeats a secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{words}")]
 pub struct ValueError {
     words: String,
     /// A value to use instead, in TOML syntax. `None` for the example of the key.
@@ -152,12 +153,6 @@ impl ValueError {
     #[must_use]
     pub fn with_example(self, example: String) -> Self {
         Self { example: Some(example), ..self }
-    }
-}
-
-impl fmt::Display for ValueError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.words)
     }
 }
 
