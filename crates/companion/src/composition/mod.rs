@@ -116,20 +116,17 @@ impl Composition {
             sessions: Mutex::default(),
         });
         metrics.push(service_metrics.clone());
-        let management = management(configuration, keys);
-        let dashboard = dashboard(configuration, keys);
-        let key_files = configuration.management.keys.in_files();
         Self {
             use_cases,
             ports,
             cache,
             projections,
             settings,
-            management,
-            dashboard,
+            management: management(configuration, keys),
+            dashboard: dashboard(configuration, keys),
             metrics,
             service_metrics,
-            key_files,
+            key_files: configuration.management.keys.in_files(),
         }
     }
 }
