@@ -147,10 +147,7 @@ async fn revoke_unused(revoke_unused: Arc<RevokeUnusedGrants>) {
     let mut reached = None;
     loop {
         let round = revoke_unused.round(reached, REVOKE_BATCH).await;
-        reached = match &round {
-            Ok(reached) => *reached,
-            Err(_) => None,
-        };
+        reached = round.as_ref().ok().copied().flatten();
         failures.note(round);
         sleep(REVOKE_INTERVAL).await;
     }
