@@ -17,7 +17,13 @@ use diesel::{
     result::Error as DatabaseError,
     sql_types::{BigInt, Nullable},
 };
-use std::{collections::BTreeSet, sync::LazyLock};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        LazyLock,
+        atomic::{AtomicI64, Ordering::Relaxed},
+    },
+};
 
 const ALL_OF_KIND: &str = "*";
 
@@ -26,9 +32,10 @@ pub(crate) fn append(
     db: &mut AnyConnection,
     subjects: &[Subject],
     remembered: u64,
+    reserved: &AtomicI64,
 ) -> Result<Revision, WorkError> {
     let count = i64::try_from(subjects.len()).unwrap_or(i64::MAX);
-    let (latest, timeline) = advance(db, count)?;
+    let (latest, timeline) = advance(db, count, reserved)?;
     let rows = (latest - count + 1..).zip(subjects).map(|(revision, subject)| {
         let (kind, subject) = to_text(subject);
         ChangeRow { revision, kind: kind.to_owned(), subject }
@@ -51,17 +58,20 @@ fn insert(db: &mut AnyConnection, rows: &[ChangeRow]) -> QueryResult<()> {
         .try_for_each(|row| insert.execute::<(ChangeRow, Insert)>(&row.clone().into_values(), db).map(drop))
 }
 
-/// Reserves numbers for `count` changes. Returns the last number and the timeline.
-fn advance(db: &mut AnyConnection, count: i64) -> Result<(i64, Timeline), WorkError> {
-    let count = [count.into()];
-    match db {
-        AnyConnection::Sqlite(_) => {
-            // `RETURNING` would fill a temporary table.
-            SQLITE_ADVANCE.execute::<Advance>(&count, db)?;
-            position(db)
-        }
-        AnyConnection::Postgres(_) => position_of::<Advance>(db, &POSTGRES_ADVANCE, &count),
+/// Reserves numbers for `count` changes. Returns the last number and the timeline. `reserved` is a guess at the number before:
+/// what this process reserved last. If it is right, the number need not be read. `RETURNING` would fill a temporary table.
+fn advance(db: &mut AnyConnection, count: i64, reserved: &AtomicI64) -> Result<(i64, Timeline), WorkError> {
+    if let AnyConnection::Postgres(_) = db {
+        return position_of::<Advance>(db, &POSTGRES_ADVANCE, &[count.into()]);
     }
+    let before = reserved.load(Relaxed);
+    let mut after = (before.saturating_add(count), Timeline::of_server(1));
+    if SQLITE_ADVANCE_FROM.execute::<AdvanceFrom>(&[after.0.into(), before.into()], db)? == 0 {
+        SQLITE_ADVANCE.execute::<Advance>(&[count.into()], db)?;
+        after = position(db)?;
+    }
+    reserved.store(after.0, Relaxed);
+    Ok(after)
 }
 
 /// Removes changes beyond the number to keep, once per 64th of that number.
@@ -82,13 +92,17 @@ pub(crate) fn latest(db: &mut AnyConnection) -> Result<Revision, WorkError> {
 }
 
 struct Advance;
+struct AdvanceFrom;
 struct Position;
 
 impl Identity for Advance {}
+impl Identity for AdvanceFrom {}
 impl Identity for Position {}
 
 static SQLITE_ADVANCE: LazyLock<Sql> =
     LazyLock::new(|| Sql::new("UPDATE history SET revision = revision + ? WHERE id = 1"));
+static SQLITE_ADVANCE_FROM: LazyLock<Sql> =
+    LazyLock::new(|| Sql::new("UPDATE history SET revision = ? WHERE id = 1 AND revision = ?"));
 static POSTGRES_ADVANCE: LazyLock<Sql> = LazyLock::new(|| {
     Sql::new(&format!("UPDATE history SET revision = revision + ? RETURNING revision, {TIMELINE}"))
 });
@@ -237,11 +251,17 @@ pub(crate) struct Write<'a> {
     journal: Journal,
     latest: Option<Revision>,
     remembered: u64,
+    reserved: &'a AtomicI64,
 }
 
 impl<'a> Write<'a> {
-    pub(crate) fn new(db: &'a mut AnyConnection, unreadable: &'a Unreadable, remembered: u64) -> Self {
-        Self { db, unreadable, journal: Journal::default(), latest: None, remembered }
+    pub(crate) fn new(
+        db: &'a mut AnyConnection,
+        unreadable: &'a Unreadable,
+        remembered: u64,
+        reserved: &'a AtomicI64,
+    ) -> Self {
+        Self { db, unreadable, journal: Journal::default(), latest: None, remembered, reserved }
     }
 
     /// Notes that the subject may have changed.
@@ -275,7 +295,7 @@ impl<'a> Write<'a> {
     }
 
     fn append(&mut self, subjects: Vec<Subject>) -> Result<(Revision, Vec<Change>), WorkError> {
-        let latest = append(self.db, &subjects, self.remembered)?;
+        let latest = append(self.db, &subjects, self.remembered, self.reserved)?;
         self.latest = Some(latest);
         let first = (latest.0 + 1).saturating_sub(subjects.len() as u64);
         let changes = (first..).map(Revision).zip(subjects);
