@@ -28,6 +28,11 @@ impl FieldErrors {
         document.as_ref().map_err(not_json).ok().map(Node::root)
     }
 
+    /// Returns these errors, then others, up to [`FieldError::MAX_REPORTED`].
+    pub(crate) fn followed_by(self, others: Vec<FieldError>) -> Vec<FieldError> {
+        self.0.into_iter().chain(others).take(FieldError::MAX_REPORTED).collect()
+    }
+
     /// Returns what was read, unless an error was recorded.
     pub fn unless_any<T>(self, read: Option<T>) -> Result<T, Vec<FieldError>> {
         match read {

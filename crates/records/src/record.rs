@@ -80,7 +80,7 @@ impl Keys<'_> {
         let Self::InPath(path) = self else {
             return fields.required(names.first()?, errors)?.text(errors);
         };
-        // An invalid path parameter is recorded already, so the record's value does not matter then.
+        // The caller records an invalid path parameter. The record's value does not matter then.
         let key = path(parameter).parse::<T>().ok();
         let mut agreed = true;
         for name in names {
@@ -116,12 +116,14 @@ pub fn read_body<R: Record>(
     body: &Result<Value, serde_json::Error>,
 ) -> Result<R::Value, Vec<FieldError>> {
     let mut errors = FieldErrors::default();
-    // Errors in the path are reported first.
-    R::key(path, &mut errors);
     let nothing = Ok(Value::Object(serde_json::Map::new()));
     let body = if R::HAS_FIELDS { body } else { &nothing };
     let read = errors.document(body).and_then(|node| object::<R>(Keys::InPath(path), node, &mut errors));
-    errors.unless_any(read)
+    errors.unless_any(read).map_err(|in_body| {
+        let mut in_path = FieldErrors::default();
+        R::key(path, &mut in_path);
+        in_path.followed_by(in_body)
+    })
 }
 
 /// Reads a record without a key from a body, which may not be JSON. Returns all errors at once.
