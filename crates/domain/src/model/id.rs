@@ -2,15 +2,21 @@
 
 use super::Invalid;
 use crate::named::{checked_text, parsed};
-use std::{fmt, num::NonZeroU64, str::FromStr};
+use std::{fmt, num::NonZeroU64};
 
 const SNOWFLAKE: &str = "a platform id: a decimal number from 1 to 18446744073709551615, as text";
 const SLUG: &str = "1 to 64 characters out of A-Z, a-z, 0-9, _ and -";
 
 /// Parses the canonical spelling of a number: digits only, no sign, no leading zero.
-fn parse_canonical<T: FromStr>(text: &str) -> Option<T> {
-    let canonical = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
-    if canonical { text.parse().ok() } else { None }
+fn parse_canonical<T: TryFrom<u64>>(text: &str) -> Option<T> {
+    if text.is_empty() || text.starts_with('0') && text != "0" {
+        return None;
+    }
+    let append = |number: u64, byte: u8| {
+        let digit = char::from(byte).to_digit(10)?;
+        number.checked_mul(10)?.checked_add(digit.into())
+    };
+    T::try_from(text.bytes().try_fold(0, append)?).ok()
 }
 
 macro_rules! snowflake {
