@@ -222,21 +222,21 @@ impl ChangeDispatcher {
             return;
         }
         changes.sort_by_key(|change| change.revision);
-        let missing = |tracked: &Progress| {
+        let missing_for = |tracked: &Progress| {
             // A subscriber that has not loaded yet will load what was written.
             let position = tracked.position()?;
             let known = changes.partition_point(|change| change.revision <= position);
             Some((position, changes.get(known..)?))
         };
         let subscribers = self.subscribers();
-        let mut each = subscribers.iter().filter_map(|tracked| missing(tracked));
-        if each.any(|(position, missing)| !follows(position, missing)) {
+        let mut behind = subscribers.iter().filter_map(|tracked| missing_for(tracked));
+        if behind.any(|(position, missing)| !follows(position, missing)) {
             let _ = self.pass(&mut last).await;
         }
         // Most subscribers are at the same position.
         let mut shared: Option<(Revision, Step)> = None;
         for tracked in &subscribers {
-            let Some((position, missing)) = missing(tracked) else { continue };
+            let Some((position, missing)) = missing_for(tracked) else { continue };
             if shared.as_ref().is_none_or(|(from, _)| *from != position) {
                 shared = Step::through(missing).map(|step| (position, step));
             }
