@@ -24,6 +24,7 @@ pub(crate) struct GuildEntry {
     /// Number of replacements of the content, or [`STALE`].
     version: AtomicU64,
     pub(crate) weight: usize,
+    /// Upper bound of its bytes in a rendered listing, which are not shared.
     rendered_weight: usize,
 }
 

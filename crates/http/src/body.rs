@@ -69,7 +69,7 @@ pub async fn read_json(
     limit: usize,
 ) -> Result<Result<Value, serde_json::Error>, ApiError> {
     let body = read_bytes(headers, payload, limit).await?;
-    // Otherwise each text in it is checked by itself.
+    // `from_slice` would validate each string by itself. It is left the error of a body that is not UTF-8.
     Ok(str::from_utf8(&body).map_or_else(|_| serde_json::from_slice(&body), serde_json::from_str))
 }
 

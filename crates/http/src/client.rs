@@ -102,7 +102,7 @@ impl Client {
 impl fmt::Display for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let IpAddr::V4(address) = self.0 else { return fmt::Display::fmt(&self.0, f) };
-        // Each change of the bot is logged with its client, and the library takes four times the instructions.
+        // Each change of the bot is logged with its client. The library's formatter took 1,100 instructions of it.
         let mut text = String::with_capacity(16);
         for octet in address.octets() {
             for (least, place) in [(100, 100), (10, 10), (0, 1)] {

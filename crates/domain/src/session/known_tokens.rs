@@ -12,8 +12,8 @@ use std::{cell::RefCell, hash::Hasher as _};
 
 /// Number of sets per thread.
 const SETS: usize = 4096;
-/// Number of hashes per set, at 48 bytes each. A 16th of 10,000 tokens do not fit into their sets. With 16,384 sets of one
-/// hash it would be a quarter.
+/// Number of hashes per set, at 48 bytes each. One in sixteen of 10,000 tokens does not fit into its set. With 16,384 sets
+/// of one hash it would be one in four.
 const WAYS: usize = 4;
 
 thread_local! {
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn cached_hashes_equal_computed_ones() {
         let known = KnownTokens::new(&[7; 16]);
-        // More tokens than slots, so that most are replaced in between.
+        // More tokens than fit, so that most are replaced in between.
         let hashed = |token: String| (TokenHash::of(token.as_bytes()), token);
         let tokens: Vec<_> = (0..SETS * WAYS * 3 / 2).map(|number| hashed(format!("cmp_{number}"))).collect();
         for _ in 0..2 {

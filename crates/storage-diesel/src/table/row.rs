@@ -345,7 +345,8 @@ impl Sql {
     }
 }
 
-/// Identifies statements with the same text, so that Diesel finds the prepared one without putting its text together.
+/// Identifies a statement, so that Diesel finds the prepared one without putting its text together. Statements of one identity
+/// must have the same text on a connection: Diesel would run the first of them for all.
 pub(crate) trait Identity: 'static {
     const IS_UNIQUE: bool = true;
 }
