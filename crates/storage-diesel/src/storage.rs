@@ -268,7 +268,7 @@ mod tests {
     use companion_testkit::world::{a_guild, user_id};
     use diesel::connection::{Connection, InstrumentationEvent};
     use std::{
-        mem,
+        fs, mem,
         num::NonZeroU32,
         sync::{
             Mutex,
@@ -377,20 +377,37 @@ mod tests {
         assert!(storage.is_blocked(user_id(1)).await.unwrap());
     }
 
-    #[tokio::test]
-    async fn a_reconnected_writer_uses_the_same_files() {
-        let (_folder, storage) = open(|_| {}).await;
+    /// Makes the writer drop its connection.
+    async fn break_writer(storage: &DieselStorage) {
         let breaking = storage.write(Access::All, |write| {
             write.db.roll_back()?;
             Ok(write.db.roll_back()?)
         });
         assert_eq!(breaking.await.unwrap_err().kind, StoreErrorKind::Unavailable);
+    }
+
+    #[tokio::test]
+    async fn a_reconnected_writer_uses_the_same_files() {
+        let (_folder, storage) = open(|_| {}).await;
+        break_writer(&storage).await;
         storage.put(Record::Blocked(user_id(1))).await.unwrap();
         assert!(!storage.statistics().has_given_up);
     }
 
     /// Transaction control statements, which are too cheap to matter.
     const FRAME: [&str; 4] = ["BEGIN", "SAVEPOINT", "RELEASE", "COMMIT"];
+
+    #[tokio::test]
+    async fn a_writer_that_must_reconnect_notices_a_lost_file() {
+        let (folder, storage) = open(|_| {}).await;
+        break_writer(&storage).await;
+        let [file, aside] = ["companion.db", "aside"].map(|name| folder.path().join(name));
+        fs::rename(&file, &aside).unwrap();
+        storage.put(Record::Blocked(user_id(1))).await.unwrap_err();
+        fs::rename(&aside, &file).unwrap();
+        storage.put(Record::Blocked(user_id(1))).await.unwrap_err();
+        assert!(storage.statistics().has_given_up);
+    }
 
     #[tokio::test]
     async fn a_repeated_guild_update_prepares_no_statement() {

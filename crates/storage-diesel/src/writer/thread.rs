@@ -87,7 +87,9 @@ impl WriterThread {
             // Its page cache may be older than the file.
             self.connection = None;
         }
-        status.check_file(true)?;
+        if self.connection.is_none() || status.database.has_lost_file() {
+            status.check_file(true)?;
+        }
         let mut connection = self.begin()?;
         self.leave_checkpoints_to_others(&mut connection)?;
         let (latest, writes, outcome) = self.run_all(&mut connection, jobs)?;
