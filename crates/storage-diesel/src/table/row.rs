@@ -15,7 +15,7 @@ use diesel::{
     sql_types::{self, BigInt, Binary, Bool, Nullable, Text},
     sqlite::Sqlite,
 };
-use std::{fmt, iter, marker::PhantomData, sync::LazyLock};
+use std::{fmt, marker::PhantomData, sync::LazyLock};
 
 /// A row type: the columns of a table.
 pub(crate) trait Columns: Clone + 'static {
@@ -393,14 +393,14 @@ macro_rules! query_fragments {
     ($($backend:ty => $text:ident),+) => {$(
         impl<T, I> QueryFragment<$backend> for Statement<'_, T, I> {
             fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, $backend>) -> QueryResult<()> {
-                let values = iter::once(None).chain(self.values.iter().map(Some)).chain(iter::repeat(None));
-                for (value, part) in values.zip(&self.sql.$text) {
+                let mut parts = self.sql.$text.iter();
+                parts.next().into_iter().for_each(|first| out.push_sql(first));
+                for (value, part) in self.values.iter().zip(parts) {
                     match value {
-                        Some(Value::BigInt(value)) => out.push_bind_param::<Nullable<BigInt>, _>(value)?,
-                        Some(Value::Bool(value)) => out.push_bind_param::<Nullable<Bool>, _>(value)?,
-                        Some(Value::Text(value)) => out.push_bind_param::<Nullable<Text>, _>(value)?,
-                        Some(Value::Binary(value)) => out.push_bind_param::<Nullable<Binary>, _>(value)?,
-                        None => {}
+                        Value::BigInt(value) => out.push_bind_param::<Nullable<BigInt>, _>(value)?,
+                        Value::Bool(value) => out.push_bind_param::<Nullable<Bool>, _>(value)?,
+                        Value::Text(value) => out.push_bind_param::<Nullable<Text>, _>(value)?,
+                        Value::Binary(value) => out.push_bind_param::<Nullable<Binary>, _>(value)?,
                     }
                     out.push_sql(part);
                 }
