@@ -157,7 +157,9 @@ impl<'v, 'p> Node<'v, 'p> {
 
     /// Returns the fields of an object.
     pub fn fields<'n>(&'n self, errors: &mut FieldErrors) -> Option<Fields<'v, 'n>> {
-        Some(Fields { map: self.object(errors)?, path: &self.path, known: Vec::new() })
+        let map = self.object(errors)?;
+        // One more: the key may be in the path only.
+        Some(Fields { map, path: &self.path, known: Vec::with_capacity(map.len() + 1) })
     }
 
     /// Records an error at this path.
