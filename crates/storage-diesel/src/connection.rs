@@ -5,7 +5,7 @@ use crate::{
         connect::{ASSUME_CACHED, BEGIN_ALL, BEGIN_SNAPSHOT, BEGIN_URGENT, BEGIN_WORLD},
         notification,
     },
-    sqlite::connect,
+    sqlite::{connect, transaction},
 };
 use companion_domain::change::Revision;
 use diesel::{
@@ -39,9 +39,7 @@ impl AnyConnection {
     /// database has a single write lock.
     pub(crate) fn begin_writing(&mut self, access: Access) -> QueryResult<()> {
         match self {
-            Self::Sqlite(connection) => {
-                AnsiTransactionManager::begin_transaction_sql(connection, "BEGIN IMMEDIATE")
-            }
+            Self::Sqlite(connection) => transaction::begin_writing(connection),
             Self::Postgres(connection) => {
                 let begin = match access {
                     Access::All => BEGIN_ALL,
@@ -92,7 +90,10 @@ impl AnyConnection {
     }
 
     pub(crate) fn commit(&mut self) -> QueryResult<()> {
-        <Self as Connection>::TransactionManager::commit_transaction(self)
+        match self {
+            Self::Sqlite(connection) => transaction::commit(connection),
+            Self::Postgres(connection) => AnsiTransactionManager::commit_transaction(connection),
+        }
     }
 
     pub(crate) fn roll_back(&mut self) -> QueryResult<()> {

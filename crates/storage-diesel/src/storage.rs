@@ -394,9 +394,6 @@ mod tests {
         assert!(!storage.statistics().has_given_up);
     }
 
-    /// Transaction control statements, which are too cheap to matter.
-    const FRAME: [&str; 4] = ["BEGIN", "SAVEPOINT", "RELEASE", "COMMIT"];
-
     #[tokio::test]
     async fn a_writer_that_must_reconnect_notices_a_lost_file() {
         let (folder, storage) = open(|_| {}).await;
@@ -436,11 +433,12 @@ mod tests {
         put(3).await.unwrap();
         let (run, prepared_again) = mem::take(&mut *statements.lock().unwrap());
         assert!(prepared_again.is_empty(), "{prepared_again:?}");
-        assert!(!run.iter().any(|text| text.starts_with("SAVEPOINT")), "a write that is alone needs none");
-        let of_frame = |text: &&String| FRAME.iter().any(|frame| text.starts_with(frame));
-        let run: Vec<_> = run.iter().filter(|text| !of_frame(text)).collect();
-        assert_eq!(run.len(), 3, "{run:?}");
-        for text in run {
+        // Diesel runs an empty statement when it notes a transaction.
+        let run: Vec<_> = run.iter().filter(|text| !text.is_empty()).collect();
+        // The first was prepared before the test listened. A write that is alone needs no savepoint.
+        assert_eq!(run.len(), 5, "{run:?}");
+        assert_eq!(run[0], "BEGIN IMMEDIATE -- binds: []");
+        for text in &run[1..] {
             assert!(prepared.iter().any(|prepared| text.starts_with(prepared)), "{text} is parsed each time");
         }
     }

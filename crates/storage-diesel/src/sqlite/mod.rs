@@ -7,5 +7,6 @@ mod identity;
 pub(crate) mod migration;
 mod options;
 mod soundness;
+pub(crate) mod transaction;
 
 pub use self::options::SqliteOptions;

@@ -209,10 +209,7 @@ pub(super) fn commit(
 /// Rejects all further writes after a failed disk sync, and returns whether this was one. What is on disk is then
 /// unknown, and a later sync that succeeds proves nothing.
 fn gives_up(error: &DatabaseError, status: &WriterStatus) -> bool {
-    let message = match error {
-        DatabaseError::RollbackErrorOnCommit { commit_error, .. } => commit_error.to_string(),
-        other => other.to_string(),
-    };
+    let message = error.to_string();
     let failed_sync = status.database.means_failed_sync(&message);
     if failed_sync {
         status.has_given_up.store(true, Relaxed);

@@ -88,7 +88,7 @@ impl Instrumentation for Vanish {
     fn on_connection_event(&mut self, event: InstrumentationEvent<'_>) {
         match event {
             InstrumentationEvent::StartEstablishConnection { url, .. } => url.clone_into(&mut self.0),
-            InstrumentationEvent::CommitTransaction { depth, .. } if depth.get() == 1 => {
+            InstrumentationEvent::StartQuery { query, .. } if query.to_string().starts_with("COMMIT") => {
                 let mut vanishing = VANISHING.lock().unwrap();
                 if let Some(file) = vanishing.take_if(|file| self.0.contains(file.to_str().unwrap())) {
                     fs::remove_file(file).unwrap();
