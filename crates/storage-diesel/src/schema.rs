@@ -1,4 +1,4 @@
-//! Every table and every column, named once.
+//! Every table and every column, named once, but for PostgreSQL's `history.revision`.
 //!
 //! Migrations create the tables; a test compares the two. Diesel's table definitions, the row types and the staging
 //! tables are all generated from this list.
@@ -13,7 +13,6 @@ macro_rules! tables {
         $with! {
             history (id) [] {
                 id -> BigInt,
-                revision -> BigInt,
                 grant_offset -> BigInt,
             }
             changes (revision) [ChangeRow] {

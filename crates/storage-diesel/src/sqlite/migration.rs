@@ -80,8 +80,9 @@ pub(crate) mod tests {
     use crate::schema::{ColumnType, TABLES};
     use diesel::{
         Connection, RunQueryDsl, SqliteConnection,
+        connection::SimpleConnection as _,
         dsl::sql,
-        sql_types::{Bool, Text},
+        sql_types::{BigInt, Bool, Text},
     };
     use diesel_migrations::MigrationHarness;
     use std::collections::BTreeSet;
@@ -120,5 +121,22 @@ pub(crate) mod tests {
         let mut connection = SqliteConnection::establish(":memory:").unwrap();
         connection.run_pending_migrations(STEPS).unwrap();
         assert_eq!(columns(&mut connection), expected());
+    }
+
+    #[test]
+    fn the_number_of_the_newest_change_survives_the_loss_of_its_column() {
+        for (newest_row, expected) in [("43", vec![(43, "team")]), ("42", vec![(42, "team"), (43, "none")])] {
+            let mut connection = SqliteConnection::establish(":memory:").unwrap();
+            for _ in 1..13 {
+                connection.run_next_migration(STEPS).unwrap();
+            }
+            let changes = format!("INSERT INTO changes VALUES ({newest_row}, 'team', '*')");
+            connection.batch_execute(&format!("UPDATE history SET revision = 43; {changes}")).unwrap();
+            connection.run_pending_migrations(STEPS).unwrap();
+            let rows = sql::<(BigInt, Text)>("SELECT revision, kind FROM changes ORDER BY revision");
+            let rows: Vec<(i64, String)> = rows.load(&mut connection).unwrap();
+            let rows: Vec<_> = rows.iter().map(|(revision, kind)| (*revision, kind.as_str())).collect();
+            assert_eq!(rows, expected);
+        }
     }
 }

@@ -17,35 +17,28 @@ use diesel::{
     result::Error as DatabaseError,
     sql_types::{BigInt, Nullable},
 };
-use std::{
-    collections::BTreeSet,
-    sync::{
-        LazyLock,
-        atomic::{AtomicI64, Ordering::Relaxed},
-    },
-};
+use std::{collections::BTreeSet, sync::LazyLock};
 
 const ALL_OF_KIND: &str = "*";
 
-/// Assigns revisions to changes. All writers are serialised here, so revisions are gap-free and committed in order.
+/// Assigns revisions to changes. Writers are serialised, here at the latest, so revisions are gap-free and committed in order.
 pub(crate) fn append(
     db: &mut AnyConnection,
     subjects: &[Subject],
     remembered: u64,
-    reserved: &AtomicI64,
 ) -> Result<Revision, WorkError> {
     let count = i64::try_from(subjects.len()).unwrap_or(i64::MAX);
-    let (latest, timeline) = advance(db, count, reserved)?;
+    let (latest, timeline) = advance(db, count)?;
     let rows = (latest - count + 1..).zip(subjects).map(|(revision, subject)| {
         let (kind, subject) = to_text(subject);
         ChangeRow { revision, kind: kind.to_owned(), subject }
     });
-    insert(db, &rows.collect::<Vec<_>>())?;
+    insert(db, rows.collect())?;
     trim(db, latest, count, remembered)?;
     Ok(timeline.revision(to_number(latest)?))
 }
 
-fn insert(db: &mut AnyConnection, rows: &[ChangeRow]) -> QueryResult<()> {
+fn insert(db: &mut AnyConnection, rows: Vec<ChangeRow>) -> QueryResult<()> {
     if let AnyConnection::Postgres(db) = db
         && rows.len() > 1
     {
@@ -54,29 +47,23 @@ fn insert(db: &mut AnyConnection, rows: &[ChangeRow]) -> QueryResult<()> {
         return rows.chunks(MAX_VALUES).try_for_each(|some| into.values(some).execute(db).map(drop));
     }
     let insert = &ChangeRow::TABLE.statements.insert;
-    rows.iter()
-        .try_for_each(|row| insert.execute::<(ChangeRow, Insert)>(&row.clone().into_values(), db).map(drop))
+    rows.into_iter()
+        .try_for_each(|row| insert.execute::<(ChangeRow, Insert)>(&row.into_values(), db).map(drop))
 }
 
-/// Reserves numbers for `count` changes. Returns the last number and the timeline. `reserved` is a guess at the number before:
-/// what this process reserved last. If it is right, the number need not be read. `RETURNING` would fill a temporary table.
-fn advance(db: &mut AnyConnection, count: i64, reserved: &AtomicI64) -> Result<(i64, Timeline), WorkError> {
+/// Reserves numbers for `count` changes. Returns the last number and the timeline. The write lock of SQLite keeps
+/// them free until the changes are inserted.
+fn advance(db: &mut AnyConnection, count: i64) -> Result<(i64, Timeline), WorkError> {
     if let AnyConnection::Postgres(_) = db {
         return position_of::<Advance>(db, &POSTGRES_ADVANCE, &[count.into()]);
     }
-    let before = reserved.load(Relaxed);
-    let mut after = (before.saturating_add(count), Timeline::of_server(1));
-    if SQLITE_ADVANCE_FROM.execute::<AdvanceFrom>(&[after.0.into(), before.into()], db)? == 0 {
-        SQLITE_ADVANCE.execute::<Advance>(&[count.into()], db)?;
-        after = position(db)?;
-    }
-    reserved.store(after.0, Relaxed);
-    Ok(after)
+    let (latest, timeline) = position(db)?;
+    Ok((latest.saturating_add(count), timeline))
 }
 
-/// Removes changes beyond the number to keep, once per 64th of that number.
+/// Removes changes beyond the number to keep, once per 64th of that number. The newest stays: SQLite counts from it.
 fn trim(db: &mut AnyConnection, latest: i64, count: i64, remembered: u64) -> Result<(), WorkError> {
-    let remembered = i64::try_from(remembered).unwrap_or(i64::MAX);
+    let remembered = i64::try_from(remembered).unwrap_or(i64::MAX).max(1);
     let stride = (remembered / 64).max(1);
     if latest / stride != (latest - count) / stride {
         let forgotten = latest.saturating_sub(remembered);
@@ -92,23 +79,17 @@ pub(crate) fn latest(db: &mut AnyConnection) -> Result<Revision, WorkError> {
 }
 
 struct Advance;
-struct AdvanceFrom;
 struct Position;
 
 impl Identity for Advance {}
-impl Identity for AdvanceFrom {}
 impl Identity for Position {}
 
-static SQLITE_ADVANCE: LazyLock<Sql> =
-    LazyLock::new(|| Sql::new("UPDATE history SET revision = revision + ? WHERE id = 1"));
-static SQLITE_ADVANCE_FROM: LazyLock<Sql> =
-    LazyLock::new(|| Sql::new("UPDATE history SET revision = ? WHERE id = 1 AND revision = ?"));
 static POSTGRES_ADVANCE: LazyLock<Sql> = LazyLock::new(|| {
     Sql::new(&format!("UPDATE history SET revision = revision + ? RETURNING revision, {TIMELINE}"))
 });
 /// There is no failover, so there is one timeline.
 static SQLITE_POSITION: LazyLock<Sql> =
-    LazyLock::new(|| Sql::new("SELECT revision, 1 FROM history WHERE id = 1"));
+    LazyLock::new(|| Sql::new("SELECT coalesce(max(revision), 0), 1 FROM changes"));
 /// The timeline is NULL on a standby.
 static POSTGRES_POSITION: LazyLock<Sql> =
     LazyLock::new(|| Sql::new(&format!("SELECT revision, {TIMELINE} FROM history")));
@@ -136,8 +117,8 @@ fn position_of<I: Identity>(
 pub(crate) type ChangeNumber = i64;
 
 /// Returns the newest change number. It is only comparable on the same connection.
-pub(crate) fn newest(db: &mut AnyConnection) -> QueryResult<ChangeNumber> {
-    history::table.select(history::revision).get_result(db)
+pub(crate) fn newest(db: &mut AnyConnection) -> Result<ChangeNumber, WorkError> {
+    Ok(position(db)?.0)
 }
 
 /// Returns the offset of grant versions from revisions.
@@ -146,12 +127,10 @@ pub(crate) fn grant_offset(db: &mut AnyConnection) -> QueryResult<i64> {
 }
 
 /// Ensures that later versions are higher than this one.
-pub(super) fn raise_grant_offset(db: &mut AnyConnection, version: i64) -> QueryResult<()> {
-    let (revision, offset): (i64, i64) =
-        history::table.select((history::revision, history::grant_offset)).get_result(db)?;
-    diesel::update(history::table)
-        .set(history::grant_offset.eq(offset.max(version.saturating_sub(revision))))
-        .execute(db)?;
+pub(super) fn raise_grant_offset(db: &mut AnyConnection, version: i64) -> Result<(), WorkError> {
+    let least = version.saturating_sub(newest(db)?);
+    let below = history::table.filter(history::grant_offset.lt(least));
+    diesel::update(below).set(history::grant_offset.eq(least)).execute(db)?;
     Ok(())
 }
 
@@ -229,7 +208,7 @@ impl ChangeRow {
 }
 
 fn to_number(column: i64) -> Result<u64, WorkError> {
-    u64::try_from(column).map_err(|_| RowError { table: "history", column: "revision" }.into())
+    u64::try_from(column).map_err(|_| RowError { table: ChangeRow::TABLE.name, column: "revision" }.into())
 }
 
 fn to_text(subject: &Subject) -> (&'static str, String) {
@@ -251,17 +230,11 @@ pub(crate) struct Write<'a> {
     journal: Journal,
     latest: Option<Revision>,
     remembered: u64,
-    reserved: &'a AtomicI64,
 }
 
 impl<'a> Write<'a> {
-    pub(crate) fn new(
-        db: &'a mut AnyConnection,
-        unreadable: &'a Unreadable,
-        remembered: u64,
-        reserved: &'a AtomicI64,
-    ) -> Self {
-        Self { db, unreadable, journal: Journal::default(), latest: None, remembered, reserved }
+    pub(crate) fn new(db: &'a mut AnyConnection, unreadable: &'a Unreadable, remembered: u64) -> Self {
+        Self { db, unreadable, journal: Journal::default(), latest: None, remembered }
     }
 
     /// Notes that the subject may have changed.
@@ -295,7 +268,7 @@ impl<'a> Write<'a> {
     }
 
     fn append(&mut self, subjects: Vec<Subject>) -> Result<(Revision, Vec<Change>), WorkError> {
-        let latest = append(self.db, &subjects, self.remembered, self.reserved)?;
+        let latest = append(self.db, &subjects, self.remembered)?;
         self.latest = Some(latest);
         let first = (latest.0 + 1).saturating_sub(subjects.len() as u64);
         let changes = (first..).map(Revision).zip(subjects);

@@ -10,7 +10,7 @@ use crate::{
 use companion_domain::change::Revision;
 use std::sync::{
     Arc, Mutex, PoisonError,
-    atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering::Relaxed},
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
 pub(crate) struct WriterStatus {
@@ -24,8 +24,6 @@ pub(crate) struct WriterStatus {
     /// Number of bulk writes that will run a checkpoint themselves and so bound the log.
     pub(super) deferred_checkpoints: AtomicUsize,
     pub(crate) latest: LatestRevision,
-    /// The number of a change that was reserved last. Its transaction may have been rolled back.
-    reserved: AtomicI64,
     /// Why the last write failed, if it did.
     failure: Mutex<Option<String>>,
 }
@@ -42,7 +40,6 @@ impl WriterStatus {
             has_given_up: AtomicBool::new(false),
             deferred_checkpoints: AtomicUsize::new(0),
             latest: LatestRevision::default(),
-            reserved: AtomicI64::new(0),
             failure: Mutex::default(),
         }
     }
@@ -55,7 +52,7 @@ impl WriterStatus {
 
     /// Returns the handle of a write on a connection that is in a transaction.
     pub(super) fn write_on<'a>(&'a self, db: &'a mut AnyConnection) -> Write<'a> {
-        Write::new(db, &self.unreadable, self.database.limits().history, &self.reserved)
+        Write::new(db, &self.unreadable, self.database.limits().history)
     }
 
     /// Returns an error if the file is damaged or no longer at its path, because a write to it would be lost.

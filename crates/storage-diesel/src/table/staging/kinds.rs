@@ -140,7 +140,7 @@ fn after(write: &mut Write<'_>, merge: &Merge, tally: Tally) -> Result<(), WorkE
 }
 
 /// Ensures that later versions are higher than all staged ones.
-fn raise_grant_offset(db: &mut AnyConnection) -> QueryResult<()> {
+fn raise_grant_offset(db: &mut AnyConnection) -> Result<(), WorkError> {
     let staged = GrantRow::TABLE.staged;
     let highest = sql::<Nullable<BigInt>>(&format!("SELECT max(version) FROM {staged}"));
     let highest: Option<i64> = highest.get_result(db)?;

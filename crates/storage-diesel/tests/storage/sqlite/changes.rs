@@ -48,3 +48,13 @@ async fn a_trimmed_history_yields_a_gap() {
     };
     assert_eq!(remembered.len(), 64);
 }
+
+#[tokio::test]
+async fn numbers_go_on_without_a_history() {
+    let folder = Folder::new();
+    let storage = DieselStorage::open(folder.limited(|limits| limits.history = 0)).await.unwrap();
+    for number in 1..=3 {
+        storage.put(Record::Blocked(user(number))).await.unwrap();
+        assert_eq!(storage.latest().await.unwrap(), Revision(number));
+    }
+}
