@@ -29,10 +29,7 @@ pub(crate) fn append(
 ) -> Result<Revision, WorkError> {
     let count = i64::try_from(subjects.len()).unwrap_or(i64::MAX);
     let (latest, timeline) = advance(db, count)?;
-    let rows = (latest - count + 1..).zip(subjects).map(|(revision, subject)| {
-        let (kind, subject) = to_text(subject);
-        ChangeRow { revision, kind: kind.to_owned(), subject }
-    });
+    let rows = (latest - count + 1..).zip(subjects).map(ChangeRow::of);
     insert(db, rows.collect())?;
     trim(db, latest, count, remembered)?;
     Ok(timeline.revision(to_number(latest)?))
@@ -199,6 +196,12 @@ pub(crate) fn concerning(
 }
 
 impl ChangeRow {
+    fn of((revision, subject): (i64, &Subject)) -> Self {
+        let parts: Vec<_> = subject.parts().into_iter().map(|(_, part)| part.to_string()).collect();
+        let text = if parts.is_empty() { ALL_OF_KIND.to_owned() } else { parts.join(" ") };
+        Self { revision, kind: subject.kind().stored().to_owned(), subject: text }
+    }
+
     /// Returns the subject of the change: the whole kind if only that is readable, `None` if not even that is.
     fn subject(&self, unreadable: &Unreadable) -> Option<Subject> {
         let read = from_text(&self.kind, &self.subject)
@@ -209,12 +212,6 @@ impl ChangeRow {
 
 fn to_number(column: i64) -> Result<u64, WorkError> {
     u64::try_from(column).map_err(|_| RowError { table: ChangeRow::TABLE.name, column: "revision" }.into())
-}
-
-fn to_text(subject: &Subject) -> (&'static str, String) {
-    let parts: Vec<_> = subject.parts().into_iter().map(|(_, part)| part.to_string()).collect();
-    let text = if parts.is_empty() { ALL_OF_KIND.to_owned() } else { parts.join(" ") };
-    (subject.kind().stored(), text)
 }
 
 fn from_text(kind: &str, text: &str) -> Option<Subject> {
