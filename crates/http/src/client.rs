@@ -105,11 +105,7 @@ impl fmt::Display for Client {
         // Each change of the bot is logged with its client. The library's formatter took 1,100 instructions of it.
         let mut text = String::with_capacity(16);
         for octet in address.octets() {
-            for (least, place) in [(100, 100), (10, 10), (0, 1)] {
-                if octet >= least {
-                    text.push(char::from(b'0' + octet / place % 10));
-                }
-            }
+            text.push_str(itoa::Buffer::new().format(octet));
             text.push('.');
         }
         f.write_str(text.trim_end_matches('.'))
