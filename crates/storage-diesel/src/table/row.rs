@@ -394,7 +394,9 @@ macro_rules! query_fragments {
         impl<T, I> QueryFragment<$backend> for Statement<'_, T, I> {
             fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, $backend>) -> QueryResult<()> {
                 let mut parts = self.sql.$text.iter();
-                parts.next().into_iter().for_each(|first| out.push_sql(first));
+                if let Some(first) = parts.next() {
+                    out.push_sql(first);
+                }
                 for (value, part) in self.values.iter().zip(parts) {
                     match value {
                         Value::BigInt(value) => out.push_bind_param::<Nullable<BigInt>, _>(value)?,
