@@ -158,7 +158,7 @@ impl<'v, 'p> Node<'v, 'p> {
     /// Returns the fields of an object.
     pub fn fields<'n>(&'n self, errors: &mut FieldErrors) -> Option<Fields<'v, 'n>> {
         let map = self.object(errors)?;
-        // One more: the key may be in the path only.
+        // The key is known as well, and may be in the path only.
         Some(Fields { map, path: &self.path, known: Vec::with_capacity(map.len() + 1) })
     }
 

@@ -21,7 +21,8 @@ use std::{collections::BTreeSet, sync::LazyLock};
 
 const ALL_OF_KIND: &str = "*";
 
-/// Assigns revisions to changes. Writers are serialised, here at the latest, so revisions are gap-free and committed in order.
+/// Assigns revisions to changes. They are gap-free and committed in order: SQLite's write lock serialises all writers, on
+/// PostgreSQL the lock of the history's row does, which this takes if the transaction does not hold it yet.
 pub(crate) fn append(
     db: &mut AnyConnection,
     subjects: &[Subject],

@@ -87,6 +87,7 @@ impl WriterThread {
             // Its page cache may be older than the file.
             self.connection = None;
         }
+        // A new connection must not accept another file, and writing does not resume after a loss.
         if self.connection.is_none() || status.database.has_lost_file() {
             status.check_file(true)?;
         }
